@@ -1,0 +1,54 @@
+# elver: everything runs in a local .venv made from nothing but Python 3.11 (or newer) and its venv module.
+#
+#   make demo    bend a tendon-driven arm, cut the tendon, leave an animation under out/demo
+#   make test    ruff, mypy, the import contract, pytest
+#
+# make setup | lint | bench | docs | clean do what they say.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench docs clean
+
+help:
+	@sed -n 's/^# \{0,1\}//; 1,6p' Makefile
+
+setup: $(VENV)/.ready
+
+# The stamp is written last: an interrupted setup starts again.
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "elver needs Python 3.11 or newer, found %d.%d; try: make PYTHON=python3.11 $(MAKECMDGOALS)" % sys.version_info[:2])'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --editable '.[dev]'
+	$(BIN)/elver warmup
+	@touch $@
+
+demo: setup
+	$(BIN)/elver gallery run boyer-2023-tendon-arm --out out/demo
+
+lint: setup
+	$(BIN)/ruff check src tests gallery benchmarks docs
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -q -n $(JOBS)
+
+bench: setup
+	$(BIN)/elver bench
+
+$(VENV)/.ready-docs: $(VENV)/.ready
+	$(PIP) install --quiet --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.ready-docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) out docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

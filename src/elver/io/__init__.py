@@ -1,0 +1,12 @@
+"""Files: runs as netCDF with names, units and the whole model inside; models as JSON.
+
+save(run, "arm.nc"); run = load("arm.nc")             a finished run, there and back
+with RunFile("arm.nc") as file: file.append(chunk)    a run that grows while it is computed
+encode(system), decode(data)                          a model as plain JSON values, there and back
+collect({"soft": run_1, "stiff": run_2}), part(...)   several runs in one dataset
+"""
+
+from elver.io.files import RunFile, collect, load, part, save
+from elver.io.model import Table, decode, dumps, encode, loads
+
+__all__ = ["RunFile", "Table", "collect", "decode", "dumps", "encode", "load", "loads", "part", "save"]

@@ -1,0 +1,280 @@
+"""Runs as netCDF files (HDF5), readable by xarray, MATLAB, Julia, Panoply and the rest.
+
+A run is an ``xarray.Dataset``. Its names may hold "/" (``arm/tip/position``), which netCDF forbids: in the
+file the slash is a dot, and a dot or percent sign of the name is ``%2E`` or ``%25``, to undo it exactly.
+Attributes that netCDF cannot hold (True, None, lists of texts, mappings) are stored as ``json:`` texts.
+
+Whatever happens while writing, a file under its final name is whole: :func:`save` writes beside it and
+renames; :class:`RunFile` appends a chunk of steps at a time and closes the file after each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+import h5netcdf
+import numpy as np
+import xarray as xr
+
+from elver.errors import BadInput
+
+__all__ = ["RunFile", "collect", "load", "part", "save"]
+
+FORMAT = 1
+TIME_CHUNK = 256  # steps per HDF5 chunk: 2 kB per scalar, large beside HDF5's own bookkeeping
+
+
+# ------------------------------------------------------------------------------- whole files
+
+
+def save(run: xr.Dataset, path: str | os.PathLike[str]) -> Path:
+    """Write ``run`` to ``path`` and return it; an existing file is replaced only by a complete new one."""
+    target = _checked_target(path)
+    with _replacing(target) as temporary:
+        _to_file_form(run).to_netcdf(temporary, engine="h5netcdf")
+    return target
+
+
+def load(path: str | os.PathLike[str]) -> xr.Dataset:
+    """The run in ``path``, in memory, as :func:`save` or :class:`RunFile` wrote it."""
+    source = Path(path)
+    if not source.is_file():
+        raise BadInput(f"{source}: no such file; expected a run that elver saved (netCDF, .nc)")
+    try:
+        with xr.open_dataset(
+            source, engine="h5netcdf", decode_times=False, decode_timedelta=False, mask_and_scale=False
+        ) as stored:
+            data = stored.load()
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        message = f"{source}: not readable ({error}); expected a run that elver saved (netCDF, .nc)"
+        raise BadInput(message) from error
+    version = data.attrs.get("elver_format")
+    if version is None:
+        raise BadInput(f"{source}: a netCDF file, but not a run of elver (it has no attribute elver_format)")
+    if int(version) > FORMAT:
+        raise BadInput(
+            f"{source}: written in format {int(version)}, this version of elver reads up to {FORMAT}; "
+            "install a newer one"
+        )
+    return _from_file_form(data)
+
+
+# ----------------------------------------------------------------------------- growing files
+
+
+class RunFile:
+    """A file that grows while a run is computed, so that nothing computed is lost.
+
+    ::
+
+        with RunFile("arm.nc") as file:
+            for chunk in chunks:        # datasets that follow each other in time
+                file.append(chunk)
+
+    The first chunk also brings what does not depend on time, and the attributes. After every :meth:`append`
+    the file is closed and whole. Ctrl-C during an append takes effect after it. The attribute ``status`` says
+    how the run ended: "running", "complete", or "stopped: ..." with the reason.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, dimension: str = "time") -> None:
+        self.path = _checked_target(path)
+        self.dimension = dimension
+        self.steps = 0
+        self._variables: frozenset[str] = frozenset()
+
+    def append(self, chunk: xr.Dataset) -> None:
+        """Add the steps of ``chunk`` after those already in the file."""
+        if self.dimension not in chunk.dims:
+            raise BadInput(
+                f"{self.path}: no dimension {self.dimension!r} in the chunk, only {tuple(chunk.dims)}"
+            )
+        with _interrupt_deferred():
+            if self.steps == 0:
+                self._create(chunk)
+            else:
+                self._extend(chunk)
+            self.steps += chunk.sizes[self.dimension]
+
+    def close(self, status: str = "complete") -> None:
+        """Say in the file how the run ended."""
+        if self.steps:
+            with _interrupt_deferred(), h5netcdf.File(self.path, "a") as file:
+                file.attrs["status"] = status
+
+    def __enter__(self) -> RunFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        elif isinstance(error, KeyboardInterrupt):
+            self.close("stopped: interrupted by the user")
+        else:
+            self.close(f"stopped: {error}")
+
+    def _create(self, chunk: xr.Dataset) -> None:
+        stored = _to_file_form(chunk.assign_attrs(status="running"))
+        dimension = _file_name(self.dimension)
+        for variable in stored.variables.values():
+            if dimension in variable.dims:
+                shape = [TIME_CHUNK if d == dimension else max(1, stored.sizes[d]) for d in variable.dims]
+                variable.encoding["chunksizes"] = tuple(shape)
+        with _replacing(self.path) as temporary:
+            stored.to_netcdf(temporary, engine="h5netcdf", unlimited_dims=[dimension])
+        self._variables = frozenset(map(str, stored.variables))
+
+    def _extend(self, chunk: xr.Dataset) -> None:
+        stored = _to_file_form(chunk)
+        dimension = _file_name(self.dimension)
+        names = {str(name) for name, v in stored.variables.items() if dimension in v.dims}
+        with h5netcdf.File(self.path, "a") as file:
+            growing = {name for name in self._variables if dimension in file.variables[name].dimensions}
+            if names != growing:
+                odd = ", ".join(sorted(_name_from_file(n) for n in names ^ growing))
+                raise BadInput(f"{self.path}: chunks must hold the same variables; they differ in {odd}")
+            start, end = self.steps, self.steps + stored.sizes[dimension]
+            file.resize_dimension(dimension, end)
+            for name in names:
+                target, source = file.variables[name], stored.variables[name]
+                rows = tuple(slice(start, end) if d == dimension else slice(None) for d in source.dims)
+                target[rows] = source.values.astype(target.dtype, copy=False)
+
+
+# ----------------------------------------------------------------------- several runs in one
+
+
+def collect(runs: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Several runs in one dataset: every variable and dimension ``x`` of run ``name`` becomes ``name/x``.
+
+    The attributes of each are kept as one attribute ``name``; :func:`part` takes a run out again.
+    """
+    parts: list[xr.Dataset] = []
+    attributes: dict[str, Any] = {}
+    for name, run in runs.items():
+        if not name or "/" in name:
+            raise BadInput(f"run name {name!r}: give a name without '/'")
+        renamed = run.rename({key: f"{name}/{key}" for key in {*run.variables, *run.dims}})
+        attributes[name] = dict(run.attrs)
+        parts.append(renamed.drop_attrs(deep=False))
+    if not parts:
+        raise BadInput("collect: no run given")
+    return xr.merge(parts, join="exact", combine_attrs="no_conflicts").assign_attrs(parts=attributes)
+
+
+def part(runs: xr.Dataset, name: str) -> xr.Dataset:
+    """The run called ``name`` in what :func:`collect` made."""
+    attributes = runs.attrs.get("parts", {})
+    if name not in attributes:
+        known = ", ".join(attributes) or "none: it was not made by collect"
+        raise BadInput(f"no run called {name!r} in this dataset; known: {known}")
+    prefix = f"{name}/"
+    chosen = runs[[key for key in runs.data_vars if str(key).startswith(prefix)]]
+    for key in runs.coords:
+        if str(key).startswith(prefix) and key not in chosen.coords:
+            chosen = chosen.assign_coords({key: runs.coords[key]})
+    chosen = chosen.drop_vars([key for key in chosen.coords if not str(key).startswith(prefix)])
+    short = {key: str(key).removeprefix(prefix) for key in {*chosen.variables, *chosen.dims}}
+    return chosen.rename(short).drop_attrs(deep=False).assign_attrs(attributes[name])
+
+
+# ------------------------------------------------------------------------- names, attributes
+
+
+def _file_name(name: Any) -> str:
+    return str(name).replace("%", "%25").replace(".", "%2E").replace("/", ".")
+
+
+def _name_from_file(name: Any) -> str:
+    return str(name).replace(".", "/").replace("%2E", ".").replace("%25", "%")
+
+
+def _file_attributes(attributes: Mapping[Any, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if isinstance(value, str):
+            plain = not value.startswith("json:")
+        else:
+            plain = isinstance(value, (int, float, np.number, np.ndarray)) and not isinstance(value, bool)
+        result[str(key)] = value if plain else "json:" + json.dumps(value, ensure_ascii=False)
+    return result
+
+
+def _attributes_from_file(attributes: Mapping[Any, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if isinstance(value, str) and value.startswith("json:"):
+            result[str(key)] = json.loads(value.removeprefix("json:"))
+        else:
+            result[str(key)] = value.item() if isinstance(value, np.generic) else value
+    return result
+
+
+def _to_file_form(run: xr.Dataset) -> xr.Dataset:
+    stored = run.rename({key: _file_name(key) for key in {*run.variables, *run.dims}})
+    stored = stored.assign_attrs(_file_attributes(stored.attrs), elver_format=FORMAT)
+    for variable in stored.variables.values():
+        variable.attrs = _file_attributes(variable.attrs)
+        # xarray's own defaults would add a fill value to every float; a NaN in a run is a NaN
+        variable.encoding = {"_FillValue": None} if variable.dtype.kind == "f" else {}
+    return stored
+
+
+def _from_file_form(stored: xr.Dataset) -> xr.Dataset:
+    run = stored.rename({key: _name_from_file(key) for key in {*stored.variables, *stored.dims}})
+    attributes = _attributes_from_file(run.attrs)
+    attributes.pop("elver_format", None)
+    for variable in run.variables.values():
+        variable.attrs = _attributes_from_file(variable.attrs)
+        variable.encoding = {}
+    run.attrs = attributes
+    run.encoding = {}
+    return run
+
+
+# ------------------------------------------------------------------------------ safe writing
+
+
+def _checked_target(path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if target.is_dir():
+        raise BadInput(f"{target}: is a folder; give the name of a file, such as {target / 'run.nc'}")
+    if not target.parent.is_dir():
+        raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
+    return target
+
+
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """A path beside ``target`` to write to; it takes the place of ``target`` when the block ends well."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _interrupt_deferred() -> Iterator[None]:
+    """Ctrl-C inside the block is raised at its end: a chunk is written whole or not at all."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[tuple[int, FrameType | None]] = []
+    previous = signal.signal(signal.SIGINT, lambda number, frame: caught.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+    if caught and callable(previous):
+        previous(*caught[0])

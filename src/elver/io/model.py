@@ -1,0 +1,318 @@
+"""Models as plain JSON values, so that a run can be reproduced from its file alone.
+
+A model is a tree of frozen dataclasses (System, Mechanism, Rod, Tendon ...); :func:`encode` walks its fields:
+
+    dataclass    {"type": "Rod", "length": 0.4, ...}; where it occurs again, {"ref": n} to its {"id": n}
+    array        {"array": [[...], ...]}
+    tuple, list  a JSON list, and a tuple again after decoding
+    mapping      {"map": [[key, value], ...]}
+    function     {"type": "Table", ...}: sampled, since code cannot be stored; the note in it says so
+
+Functions of arc length are sampled on [0, length] of their rod, functions of time on [0, duration].
+Infinite numbers and NaN are {"number": "inf"}, since JSON has none. All values are in SI units.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import importlib.util
+import inspect
+import json
+import math
+import pkgutil
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from elver.errors import BadInput
+
+__all__ = ["Table", "decode", "dumps", "encode", "loads"]
+
+# Where the classes of a model are defined; each package is searched with its submodules.
+MODEL_PACKAGES = (
+    "elver.rods",
+    "elver.bodies",
+    "elver.shells",
+    "elver.mechanism",
+    "elver.actuation",
+    "elver.environment",
+    "elver.system",
+    "elver.integrators",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A function known by samples: what becomes of a user's function in a file.
+
+    Cubic interpolation between the samples (linear below four), constant beyond them. Called with a number or
+    an array ``x`` (n,) it returns values of shape ``x.shape + values.shape[1:]``. Further arguments are
+    ignored, so that a table can stand in for a function of (s, length).
+    """
+
+    x: np.ndarray
+    values: np.ndarray
+    variable: str = "s"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", np.array(self.x, dtype=float))
+        object.__setattr__(self, "values", np.array(self.values, dtype=float))
+        if self.x.ndim != 1 or self.x.size < 2 or self.values.shape[:1] != self.x.shape:
+            raise BadInput(
+                f"table of {self.variable}: x has shape {self.x.shape} and values {self.values.shape}; "
+                "give at least two samples and one row of values per sample"
+            )
+
+    @functools.cached_property
+    def _spline(self) -> Callable[[np.ndarray], np.ndarray]:
+        return make_interp_spline(self.x, self.values, k=3 if self.x.size >= 4 else 1)
+
+    def __call__(self, x: Any, *_: Any) -> np.ndarray:
+        return np.asarray(self._spline(np.clip(x, self.x[0], self.x[-1])))
+
+
+def dumps(model: Any, *, duration: float | None = None) -> str:
+    """A model as JSON text, see :func:`encode`."""
+    return json.dumps(encode(model, duration=duration), ensure_ascii=False, allow_nan=False)
+
+
+def loads(text: str, *, classes: Mapping[str, type] | None = None) -> Any:
+    """The model in a JSON text, see :func:`decode`."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"model: not valid JSON ({error}); expected the text written by io.dumps") from None
+    return decode(data, classes=classes)
+
+
+# ---------------------------------------------------------------------------- to JSON values
+
+
+def encode(model: Any, *, duration: float | None = None, samples: int = 101) -> Any:
+    """``model`` as nested dicts, lists, numbers and texts that JSON can hold.
+
+    ``duration`` [s] is the time over which functions of time are sampled (1 s if not given), with ``samples``
+    points; so are functions of arc length along their rod.
+    """
+    encoder = _Encoder(duration=1.0 if duration is None else float(duration), samples=samples)
+    encoder.count(model)
+    return encoder.encode(model, path=type(model).__name__, owners=())
+
+
+class _Encoder:
+    """One walk over a model: first to count shared parts, then to write them."""
+
+    def __init__(self, *, duration: float, samples: int) -> None:
+        self.duration = duration
+        self.samples = samples
+        self.seen: Counter[int] = Counter()
+        self.ids: dict[int, int] = {}
+
+    def count(self, value: Any) -> None:
+        if _is_dataclass_value(value):
+            self.seen[id(value)] += 1
+            if self.seen[id(value)] == 1:
+                for field in _stored_fields(value):
+                    self.count(getattr(value, field.name))
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                self.count(key)
+                self.count(item)
+        elif isinstance(value, (tuple, list)):
+            for item in value:
+                self.count(item)
+
+    def encode(self, value: Any, path: str, owners: tuple[Any, ...]) -> Any:
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, (np.bool_, np.integer)):
+            return value.item()
+        if isinstance(value, int):
+            return value
+        if isinstance(value, (float, np.floating)):
+            return _number(float(value))
+        if isinstance(value, np.ndarray):
+            return self._array(value, path)
+        if _is_dataclass_value(value):
+            return self._dataclass(value, path, owners)
+        if isinstance(value, Mapping):
+            pairs = [
+                [self.encode(k, f"{path} key", owners), self.encode(v, f"{path}[{k!r}]", owners)]
+                for k, v in value.items()
+            ]
+            return {"map": pairs}
+        if isinstance(value, (tuple, list)):
+            return [self.encode(v, f"{path}[{i}]", owners) for i, v in enumerate(value)]
+        if callable(value):
+            return self._function(value, path, owners)
+        raise BadInput(
+            f"{path} = {value!r} cannot be written to a file: a model is made of dataclasses, numbers, "
+            "texts, arrays, sequences, mappings and functions"
+        )
+
+    def _array(self, value: np.ndarray, path: str) -> dict[str, Any]:
+        if value.dtype.kind not in "biuf":
+            raise BadInput(f"{path}: an array of {value.dtype} cannot be written to a file; use numbers")
+        flat = [_number(v) if isinstance(v, float) else v for v in value.ravel().tolist()]
+        data: dict[str, Any] = {"array": _nest(flat, value.shape)}
+        if value.dtype != np.float64:
+            data["dtype"] = value.dtype.name
+        if value.size == 0:
+            data["shape"] = list(value.shape)
+        return data
+
+    def _dataclass(self, value: Any, path: str, owners: tuple[Any, ...]) -> dict[str, Any]:
+        if id(value) in self.ids:
+            return {"ref": self.ids[id(value)]}
+        data: dict[str, Any] = {"type": type(value).__name__}
+        if self.seen[id(value)] > 1:
+            data["id"] = self.ids[id(value)] = len(self.ids)
+        for field in _stored_fields(value):
+            item = getattr(value, field.name)
+            data[field.name] = self.encode(item, f"{path}.{field.name}", (*owners, value))
+        return data
+
+    def _function(self, function: Callable[..., Any], path: str, owners: tuple[Any, ...]) -> dict[str, Any]:
+        variable, end, unit = self._domain(function, owners)
+        x = np.linspace(0.0, end, self.samples)
+        try:
+            values = _sample(function, x)
+        except Exception as error:
+            raise BadInput(
+                f"{path}: the function could not be sampled on [0, {end:g}] {unit} ({error}); it must take "
+                f"one array {variable} of shape (n,), or one number, and return numbers"
+            ) from error
+        name = getattr(function, "__qualname__", type(function).__name__)
+        note = f"samples of the Python function {name} on [0, {end:g}] {unit}; the code itself is not stored"
+        table = Table(x, values, variable, note)
+        return self._dataclass(table, path, owners)
+
+    def _domain(self, function: Callable[..., Any], owners: tuple[Any, ...]) -> tuple[str, float, str]:
+        """Variable, end of the interval and its unit: arc length, unless it is one of time."""
+        try:
+            first = next(iter(inspect.signature(function).parameters), "")
+        except (TypeError, ValueError):
+            first = ""
+        in_mechanism = bool(owners) and type(owners[-1]).__module__.startswith("elver.mechanism")
+        if first not in ("t", "time") and not in_mechanism:
+            for owner in reversed(owners):
+                length = getattr(getattr(owner, "rod", owner), "length", None)
+                if isinstance(length, (int, float)):
+                    return "s", float(length), "m"
+        return "t", self.duration, "s"
+
+
+def _is_dataclass_value(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _stored_fields(value: Any) -> list[dataclasses.Field[Any]]:
+    return [field for field in dataclasses.fields(value) if field.init]
+
+
+def _number(value: float) -> Any:
+    return value if math.isfinite(value) else {"number": repr(value)}
+
+
+def _nest(flat: list[Any], shape: tuple[int, ...]) -> Any:
+    if not shape:
+        return flat[0]
+    if 0 in shape:
+        return []
+    size = len(flat) // shape[0]
+    return [_nest(flat[i * size : (i + 1) * size], shape[1:]) for i in range(shape[0])]
+
+
+def _sample(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+    """Values (len(x), ...) of a function that is vectorised, or else takes one number."""
+    try:
+        values = np.asarray(function(x), dtype=float)
+        if values.shape[:1] == x.shape:
+            return values
+    except Exception:  # not vectorised: any error of a user's function means one number at a time
+        values = np.empty(0)
+    return np.array([np.asarray(function(float(v)), dtype=float) for v in x])
+
+
+# -------------------------------------------------------------------------- from JSON values
+
+
+def decode(data: Any, *, classes: Mapping[str, type] | None = None) -> Any:
+    """The model that :func:`encode` wrote; shared parts are shared again.
+
+    ``classes`` maps type names to your own dataclasses (loads, sections) that are not part of elver.
+    """
+    known = {**_model_classes(), **(classes or {})}
+    shared: dict[int, Any] = {}
+
+    def build(item: Any) -> Any:
+        if isinstance(item, list):
+            return tuple(build(v) for v in item)
+        if not isinstance(item, dict):
+            return item
+        if "number" in item:
+            return float(item["number"])
+        if "array" in item:
+            return _array_from(item)
+        if "map" in item:
+            return {build(key): build(value) for key, value in item["map"]}
+        if "ref" in item:
+            if item["ref"] not in shared:
+                raise BadInput(f"model: reference {item['ref']!r} to a part that is not in the file")
+            return shared[item["ref"]]
+        name = item.get("type")
+        if name not in known:
+            raise BadInput(
+                f"model: unknown type {name!r}; if it is your own class, pass classes={{{name!r}: ...}}, "
+                "else the file was written by another version of elver"
+            )
+        fields = {key: build(value) for key, value in item.items() if key not in ("type", "id")}
+        try:
+            value = known[name](**fields)
+        except TypeError as error:
+            raise BadInput(f"model: {name} does not accept what the file holds ({error})") from None
+        if "id" in item:
+            shared[item["id"]] = value
+        return value
+
+    return build(data)
+
+
+def _array_from(item: dict[str, Any]) -> np.ndarray:
+    def finite(value: Any) -> Any:
+        if isinstance(value, list):
+            return [finite(v) for v in value]
+        return float(value["number"]) if isinstance(value, dict) else value
+
+    array = np.array(finite(item["array"]), dtype=item.get("dtype", "float64"))
+    return array.reshape(item["shape"]) if "shape" in item else array
+
+
+@functools.cache
+def _model_classes() -> dict[str, type]:
+    """Every dataclass of the packages that models are made of, by its name."""
+    classes: dict[str, type] = {"Table": Table}
+    for package in MODEL_PACKAGES:
+        if importlib.util.find_spec(package) is None:
+            continue
+        module = importlib.import_module(package)
+        modules = [module]
+        for info in pkgutil.walk_packages(getattr(module, "__path__", []), prefix=f"{package}."):
+            modules.append(importlib.import_module(info.name))
+        for module in modules:
+            for name, value in vars(module).items():
+                if not (isinstance(value, type) and dataclasses.is_dataclass(value)):
+                    continue
+                if value.__module__ != module.__name__:
+                    continue
+                if name in classes:
+                    both = f"{classes[name].__module__} and {value.__module__}"
+                    raise BadInput(f"{both} both define {name}: a file could not tell them apart")
+                classes[name] = value
+    return classes

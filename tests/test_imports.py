@@ -1,0 +1,26 @@
+"""The house rules on imports: the layers are kept, and looking at help needs no numerics."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_import_contract_is_kept():
+    tool = shutil.which("lint-imports", path=str(Path(sys.executable).parent))
+    if tool is None:
+        pytest.fail("import-linter is not installed: run 'make setup'")
+    result = subprocess.run([tool, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_command_line_imports_no_numerics_until_needed():
+    code = (
+        "import sys, elver.cli; print([m for m in ('numpy', 'numba', 'scipy', 'xarray') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""Integration of g′ = g ξ̂: exact cases, the definite case of the thesis, orders, jumps, frame indifference."""
+"""Integration of g′ = g ξ̂: exact cases, a definite case with known errors, orders, jumps, start pose."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ COUNTS = (11, 16, 21, 31)
 
 
 def twisted(s: np.ndarray) -> np.ndarray:
-    """Kirchhoff rod of length 1 with quadratic curvatures (Gotelli 2024, definite case of the specification)."""
+    """Kirchhoff rod of length 1 with quadratic curvatures, the definite case set for Gotelli (2024)."""
     return np.hstack([legendre(s, 3) @ COEFFICIENTS.T, np.tile([1.0, 0.0, 0.0], (len(s), 1))])
 
 

@@ -29,7 +29,8 @@ def run(quick):
     value = helper.VALUE
     metrics = {
         "tip deflection": {
-            "value": value, "unit": "m", "reference": 0.8106, "tolerance": 1e-3, "source": "Euler 1744, Fig. 7"
+            "value": value, "unit": "m", "reference": 0.8106, "tolerance": 1e-3,
+            "source": "Euler 1744, Fig. 7",
         }
     }
     return xr.Dataset({"arm/tip/position": ("time", np.zeros(3 if quick else 5))}), metrics

@@ -1,0 +1,52 @@
+"""Rods: material, section, strain basis, rest shape, and the quadrature grid along s."""
+
+from elver.rods.basis import (
+    STRAINS,
+    Chebyshev,
+    Legendre,
+    PiecewiseConstant,
+    PiecewiseLinear,
+    Sampled,
+    StrainBasis,
+)
+from elver.rods.fields import Taper
+from elver.rods.material import Material
+from elver.rods.rod import STRAIN_SYMBOLS, Grid, Rod
+from elver.rods.section import (
+    Circle,
+    CrossSection,
+    Ellipse,
+    Rectangle,
+    Section,
+    SectionProperties,
+    Tube,
+    rectangle_torsion_constant,
+)
+from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
+
+__all__ = [
+    "STRAINS",
+    "STRAIN_SYMBOLS",
+    "Chebyshev",
+    "Circle",
+    "CrossSection",
+    "Ellipse",
+    "Grid",
+    "Legendre",
+    "Magnus",
+    "Material",
+    "PiecewiseConstant",
+    "PiecewiseLinear",
+    "Rectangle",
+    "Rod",
+    "RungeKuttaMuntheKaas",
+    "Sampled",
+    "Section",
+    "SectionProperties",
+    "SpaceIntegration",
+    "Spectral",
+    "StrainBasis",
+    "Taper",
+    "Tube",
+    "rectangle_torsion_constant",
+]

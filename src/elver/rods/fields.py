@@ -1,0 +1,154 @@
+"""Fields along a rod: the border where numbers, tapers and callables of s become checked arrays.
+
+A quantity that may vary along the rod is a number, a :class:`Taper`, or any callable that maps an array of
+arc lengths ``s`` [m] to an array. Whatever a callable returns is checked for shape and for finite values each
+time it is evaluated, and the message names the position where it went wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from elver.errors import BadInput, finite, non_negative, positive
+
+__all__ = [
+    "Array",
+    "Dimension",
+    "Field",
+    "Station",
+    "Taper",
+    "arc_lengths",
+    "check_dimension",
+    "check_field",
+    "check_interval",
+    "check_name",
+    "dimension",
+    "numbers",
+    "sample",
+    "station",
+]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Taper:
+    """A dimension that varies linearly from ``base`` (s = 0) to ``tip`` (s = L), in its own unit."""
+
+    base: float
+    tip: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base", positive("taper base", self.base, "(unit of the dimension)"))
+        object.__setattr__(self, "tip", positive("taper tip", self.tip, "(unit of the dimension)"))
+
+    def __call__(self, s: ArrayLike, length: float) -> Array:
+        """Value at ``s`` [m] of a rod of ``length`` [m]."""
+        return self.base + (self.tip - self.base) * np.asarray(s, dtype=float) / length
+
+
+Dimension: TypeAlias = float | Taper | Callable[[Array], ArrayLike]
+Field: TypeAlias = tuple[float, ...] | Callable[[Array], ArrayLike]
+Station: TypeAlias = float | Literal["base", "tip"]
+
+
+def arc_lengths(s: ArrayLike) -> Array:
+    """``s`` as a one-dimensional float array; a single number becomes an array of length one."""
+    return np.atleast_1d(np.asarray(s, dtype=float))
+
+
+def sample(name: str, function: Callable[[Array], Any], s: Array, width: int | None, unit: str) -> Array:
+    """What a user's callable returns at ``s``, as (len(s),) or, given ``width``, (len(s), width), checked."""
+    shape = (s.size,) if width is None else (s.size, width)
+    returned = function(s)
+    try:
+        values = np.asarray(returned, dtype=float)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name}: the callable returned {returned!r}; return numbers in {unit}") from None
+    # A constant is a fair answer for every s; anything else must say one value per position.
+    if values.shape == shape[1:]:
+        values = np.broadcast_to(values, shape)
+    if values.shape != shape:
+        raise BadInput(
+            f"{name}: the callable returned shape {values.shape} for {s.size} positions s; "
+            f"return an array of shape {shape} in {unit}"
+        )
+    bad = ~np.isfinite(values.reshape(s.size, -1)).all(axis=1)
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise BadInput(
+            f"{name}: the callable returned {values[where]} {unit} at s = {s[where]:g} m; "
+            "make it finite everywhere on [0, length]"
+        )
+    return np.array(values)
+
+
+def check_dimension(name: str, value: Dimension, unit: str) -> Dimension:
+    """``value`` as given, a number as a positive float; a callable is checked when evaluated."""
+    if isinstance(value, Taper) or callable(value):
+        return value
+    return positive(name, value, unit)
+
+
+def dimension(name: str, value: Dimension, s: Array, length: float, unit: str) -> Array:
+    """A dimension at ``s``: (len(s),), positive everywhere."""
+    if isinstance(value, Taper):
+        return value(s, length)
+    if not callable(value):
+        return np.full(s.shape, value)
+    values = sample(name, value, s, None, unit)
+    if np.any(values <= 0.0):
+        where = int(np.argmax(values <= 0.0))
+        raise BadInput(
+            f"{name} = {values[where]:g} {unit} at s = {s[where]:g} m: must be greater than zero; "
+            "let the callable stay positive on [0, length]"
+        )
+    return values
+
+
+def check_field(name: str, value: Any, width: int, unit: str) -> Field:
+    """A vector along the rod as given: a callable, or ``width`` finite numbers as a tuple."""
+    if callable(value):
+        field: Callable[[Array], ArrayLike] = value
+        return field
+    return numbers(name, value, width, unit)
+
+
+def numbers(name: str, value: Any, width: int, unit: str) -> tuple[float, ...]:
+    """``value`` as a tuple of ``width`` finite floats."""
+    return tuple(float(x) for x in finite(name, value, (width,), unit))
+
+
+def station(name: str, at: Any, length: float) -> float:
+    """Arc length of a position on the rod: ``"base"``, ``"tip"`` or s [m] within [0, length]."""
+    if isinstance(at, str):
+        if at not in ("base", "tip"):
+            raise BadInput(f'{name}: at = {at!r}; say "base", "tip" or a number s in m')
+        return 0.0 if at == "base" else length
+    s = float(finite(f"{name}: at", at, (), "m"))
+    if not 0.0 <= s <= length:
+        raise BadInput(f"{name}: at = {s:g} m lies outside the rod; choose s within [0, {length:g}] m")
+    return s
+
+
+def check_interval(name: str, start: Any, end: Any, length: float) -> tuple[float, float | None]:
+    """A stretch [start, end] of the rod in m; ``end`` None means the tip and is kept as None."""
+    first = non_negative(f"{name}: start", start, "m")
+    last = length if end is None else positive(f"{name}: end", end, "m")
+    if last > length:
+        raise BadInput(f"{name}: end = {last:g} m lies beyond the rod; choose end <= {length:g} m")
+    if first >= last:
+        raise BadInput(f"{name}: start = {first:g} m is not before end = {last:g} m; choose start < end")
+    return first, None if end is None else last
+
+
+def check_name(kind: str, name: Any, reserved: Iterable[str] = ()) -> str:
+    """A name usable in result paths such as ``arm/tip/position``."""
+    if not isinstance(name, str) or not name.strip() or "/" in name or name in set(reserved):
+        raise BadInput(f'{kind} name = {name!r}: give a non-empty text without "/"')
+    return name

@@ -1,0 +1,52 @@
+"""Linear elastic material with Kelvin-Voigt damping.
+
+Shear modulus G = E / (2 (1 + ν)) unless given; damping is a time τ_d [s]: the section damping is 𝓓 = τ_d 𝓗.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elver.errors import BadInput, finite, non_negative, positive
+
+__all__ = ["Material"]
+
+
+@dataclass(frozen=True)
+class Material:
+    """Isotropic elastic material.
+
+    ``young`` E [Pa], ``density`` ρ [kg/m³], ``poisson`` ν in (-1, 0.5] or ``shear`` G [Pa] (which wins where
+    both are given), ``damping`` τ_d [s].
+    """
+
+    young: float
+    density: float
+    poisson: float | None = None
+    shear: float | None = None
+    damping: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "young", positive("young", self.young, "Pa"))
+        object.__setattr__(self, "density", positive("density", self.density, "kg/m3"))
+        object.__setattr__(self, "damping", non_negative("damping", self.damping, "s"))
+        if self.shear is None and self.poisson is None:
+            raise BadInput("material has neither poisson [-] nor shear [Pa]: give one of them")
+        if self.shear is not None:
+            object.__setattr__(self, "shear", positive("shear", self.shear, "Pa"))
+        if self.poisson is not None:
+            poisson = float(finite("poisson", self.poisson, (), "dimensionless"))
+            if not -1.0 < poisson <= 0.5:
+                raise BadInput(
+                    f"poisson = {poisson:g} (dimensionless): must lie in (-1, 0.5]; "
+                    "for another ratio of moduli give shear in Pa instead"
+                )
+            object.__setattr__(self, "poisson", poisson)
+
+    @property
+    def shear_modulus(self) -> float:
+        """G [Pa]: ``shear`` where given, else E / (2 (1 + ν))."""
+        if self.shear is not None:
+            return self.shear
+        assert self.poisson is not None  # __post_init__ refuses a material without both
+        return self.young / (2.0 * (1.0 + self.poisson))

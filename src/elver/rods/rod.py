@@ -1,0 +1,318 @@
+"""A rod: length, section, material, rest shape and the basis of its free strains, on a quadrature grid.
+
+    ξ(s) = ξ₀(s) + B Φ(s) q,   𝓗 = diag(G J_t, E I_y, E I_z, E A, k_y G A, k_z G A),
+    𝓜 = ρ diag(I_polar, I_y, I_z, A, A, A),   𝓓 = τ_d 𝓗     (Boyer 2023; six-vectors angular first)
+
+**Grid.** Gauss-Legendre points inside each smooth element of the basis, and nodes of weight zero at the base,
+at every break and at the tip, so that poses are known there. Where ``nodes`` is not given, the number of
+quadrature points is chosen from the degree d of the basis:
+
+    2 d + 14 on the whole rod, no fewer than d + 3 in each element.
+
+Gauss-Legendre with n points is exact to degree 2 n - 1: products of two strain functions and the stiffness
+of a tapered section are integrated exactly. The 14 is for the poses: by Magnus of order 6 from node to node,
+a rod turned through a full circle in space, its coefficients falling to a third with each degree, has
+its tip right to between 1e-8 and 1e-7 of its length, and its inertia integrals too. More varied curvature
+asks for more ``nodes``: the error falls with their sixth power.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+from numpy.typing import ArrayLike, NDArray
+
+from elver.errors import BadInput, finite, positive
+from elver.rods.basis import StrainBasis
+from elver.rods.fields import Array, Field, arc_lengths, check_name, numbers, sample
+from elver.rods.material import Material
+from elver.rods.section import CrossSection, SectionProperties
+from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
+
+__all__ = ["Grid", "Rod", "STRAIN_SYMBOLS"]
+
+STRAIN_SYMBOLS = ("K_x", "K_y", "K_z", "G_x", "G_y", "G_z")
+"""Symbols of the six strains as they appear in the names of coordinates."""
+
+_DEFAULT_INTEGRATION = Magnus(order=6)
+_STRAIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Nodes along a rod: ``s`` [m] strictly increasing from 0 to L, ``weights`` [m] that sum to L."""
+
+    s: Array
+    weights: Array
+
+    @property
+    def quadrature(self) -> NDArray[np.bool_]:
+        """Which nodes are quadrature points; the others have weight zero."""
+        return self.weights > 0.0
+
+    def index(self, s: float) -> int:
+        """Index of the node at ``s`` [m], which must be one of the nodes."""
+        nearest = int(np.argmin(np.abs(self.s - s)))
+        if abs(self.s[nearest] - s) > _same(self.s[-1]):
+            raise BadInput(f"no node at s = {s:g} m; ask for it with rod.grid_with(stations=[{s:g}])")
+        return nearest
+
+
+def _same(length: float) -> float:
+    """Distance [m] below which two nodes are one: far above rounding, far below any spacing in use."""
+    return 1e-10 * length
+
+
+@dataclass(frozen=True, eq=False)
+class Rod:
+    """One slender elastic rod.
+
+    ``length`` [m]; ``rest`` is None (straight), a constant curvature (3 numbers, 1/m), a constant strain
+    (6 numbers, angular first), or a vectorised callable of s [m] that returns (len(s), 3) or (len(s), 6);
+    ``nodes`` is the number of quadrature points: left out, it is chosen from the basis and can be read here.
+    Rods are compared by identity: two equal fingers are two rods.
+    """
+
+    length: float
+    section: CrossSection
+    material: Material
+    basis: StrainBasis
+    rest: Field | None = None
+    name: str = "rod"
+    nodes: int | None = None
+    integration: SpaceIntegration = _DEFAULT_INTEGRATION
+
+    def __post_init__(self) -> None:
+        put: Callable[[str, Any], None] = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        put("name", check_name("rod", self.name))
+        put("length", positive("length", self.length, "m"))
+        for name, kind, example in (
+            ("section", CrossSection, "Circle(radius=5e-3)"),
+            ("material", Material, "Material(young=1e6, poisson=0.45, density=1070.0)"),
+            ("basis", StrainBasis, "Legendre.kirchhoff(4)"),
+            ("integration", (Magnus, RungeKuttaMuntheKaas, Spectral), "Magnus(order=6)"),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, type) or not isinstance(value, kind):
+                raise BadInput(f"{name} = {value!r} is not a {name} for a rod: pass e.g. {example}")
+        self._check_basis()
+        put("nodes", self._check_nodes())
+        if self.rest is not None and not callable(self.rest):
+            wide = np.size(self.rest) == 6
+            rest = numbers("rest", self.rest, 6 if wide else 3, "1/m (curvature) and m/m")
+            put("rest", rest if wide else (*rest, *_STRAIGHT[3:]))
+        # Evaluate every field once: what is wrong is said here, not in the middle of a computation.
+        self.section.properties(self.grid.s, self.length)
+        self._check_functions()
+        rest_strain = self.rest_strain(self.grid.s)
+        if np.any(rest_strain[:, 3] <= 0.0):
+            where = int(np.argmax(rest_strain[:, 3] <= 0.0))
+            raise BadInput(
+                f"rest: G_x = {rest_strain[where, 3]:g} m/m at s = {self.grid.s[where]:g} m must be greater "
+                "than zero; s is the arc length of the rest shape, so G_x is 1 unless you know better"
+            )
+
+    # Checks -------------------------------------------------------------------------------------------------
+
+    def _check_basis(self) -> None:
+        counts = tuple(self.basis.counts)
+        if len(counts) != 6 or any(int(n) != n or n < 0 for n in counts):
+            raise BadInput(f"basis.counts = {counts!r}: give six whole numbers >= 0, for K_x ... G_z")
+        if not any(counts):
+            raise BadInput("basis has 0 functions in all six strains: give some, e.g. Legendre(bending=4)")
+        breaks = np.asarray(self.basis.breaks(self.length), dtype=float)
+        if np.any(np.diff(breaks, prepend=0.0, append=self.length) <= 0.0):
+            raise BadInput(
+                f"basis.breaks = {breaks} m: let them increase strictly between 0 and {self.length:g} m"
+            )
+
+    def _check_nodes(self) -> int:
+        elements = len(self.basis.breaks(self.length)) + 1
+        modes = max(self.basis.counts)
+        if self.nodes is None:
+            degree = int(self.basis.degree)
+            each = max(degree + 3, -(-max(2 * degree + 14, modes) // elements))
+            return each * elements
+        nodes = finite("nodes", self.nodes, (), "(number of quadrature points)")
+        if nodes != np.round(nodes) or nodes < 1:
+            raise BadInput(f"nodes = {nodes:g}: expected a whole number of quadrature points, at least 1")
+        if nodes < modes:
+            raise BadInput(
+                f"nodes = {nodes:g} quadrature points for {modes} functions in one strain: the result "
+                f"would be wrong without any sign; choose nodes >= {max(modes, elements)}, fewer functions, "
+                "or leave nodes out"
+            )
+        if nodes < elements:
+            raise BadInput(
+                f"nodes = {nodes:g} quadrature points for {elements} elements: every element needs one; "
+                f"choose nodes >= {elements}, fewer elements, or leave nodes out"
+            )
+        return int(nodes)
+
+    def _check_functions(self) -> None:
+        s = self.grid.s
+        for component, count in enumerate(self.counts):
+            values = np.asarray(self.basis.functions(component, s, self.length))
+            label = f"basis functions of {STRAIN_SYMBOLS[component]}"
+            if values.shape != (s.size, count):
+                raise BadInput(
+                    f"{label} have shape {values.shape} for {s.size} positions s; return {(s.size, count)}"
+                )
+            bad = ~np.isfinite(values).all(axis=1)
+            if bad.any():
+                where = int(np.argmax(bad))
+                raise BadInput(f"{label} are {values[where]} at s = {s[where]:g} m: let them be finite")
+
+    # Coordinates --------------------------------------------------------------------------------------------
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of functions of each strain, in the order K_x, K_y, K_z, G_x, G_y, G_z."""
+        return tuple(int(n) for n in self.basis.counts)
+
+    @property
+    def n(self) -> int:
+        """Number of generalized coordinates."""
+        return sum(self.counts)
+
+    @cached_property
+    def component(self) -> NDArray[np.int64]:
+        """Strain (0 ... 5) that each coordinate feeds, (n,): the matrix B as indices."""
+        return _frozen(np.repeat(np.arange(6), self.counts))
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names such as ``K_y[0]``, one per coordinate."""
+        return tuple(f"{STRAIN_SYMBOLS[c]}[{k}]" for c, count in enumerate(self.counts) for k in range(count))
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """``1/m`` for curvatures, ``1`` for stretch and shear, one per coordinate."""
+        return tuple("1/m" if c < 3 else "1" for c, count in enumerate(self.counts) for _ in range(count))
+
+    # Fields along s -----------------------------------------------------------------------------------------
+
+    def functions(self, s: ArrayLike) -> Array:
+        """Φ(s): value of each coordinate's own function at ``s`` [m], (len(s), n)."""
+        s = arc_lengths(s)
+        columns = [self.basis.functions(c, s, self.length) for c in range(6) if self.counts[c]]
+        return np.concatenate(columns, axis=1)
+
+    def rest_strain(self, s: ArrayLike) -> Array:
+        """ξ₀(s) at ``s`` [m], (len(s), 6): angular first, (0, 0, 0, 1, 0, 0) for a straight rod."""
+        s = arc_lengths(s)
+        if self.rest is None or not callable(self.rest):
+            return np.tile(np.array(self.rest or _STRAIGHT), (s.size, 1))
+        returned = np.asarray(self.rest(s))
+        width = 6 if returned.shape[-1:] == (6,) else 3
+        strain = sample("rest", lambda _: returned, s, width, "1/m (curvature) and m/m")
+        if width == 3:
+            strain = np.hstack([strain, np.tile(_STRAIGHT[3:], (s.size, 1))])
+        return strain
+
+    def strain(self, s: ArrayLike, q: ArrayLike) -> Array:
+        """ξ(s) = ξ₀(s) + B Φ(s) q: (len(s), 6) for q of shape (n,), (..., len(s), 6) for (..., n)."""
+        s = arc_lengths(s)
+        q = np.asarray(q, dtype=float)
+        if q.shape[-1:] != (self.n,):
+            raise BadInput(
+                f"q has shape {q.shape}: the rod {self.name!r} has {self.n} coordinates "
+                f"({', '.join(self.coordinate_names[:3])}, ...); give an array that ends in {self.n}"
+            )
+        strain = np.broadcast_to(self.rest_strain(s), (*q.shape[:-1], s.size, 6)).copy()
+        Phi_q = self.functions(s) * q[..., None, :]
+        for c in range(6):
+            strain[..., c] += Phi_q[..., self.component == c].sum(axis=-1)
+        return strain
+
+    def section_properties(self, s: ArrayLike) -> SectionProperties:
+        """Area, second moments, torsion constant and shear factors at ``s`` [m]."""
+        return self.section.properties(s, self.length)
+
+    def stiffness(self, s: ArrayLike) -> Array:
+        """Diagonal of 𝓗 at ``s`` [m], (len(s), 6): N m² for curvatures, N for stretch and shear."""
+        p, E, G = self.section_properties(s), self.material.young, self.material.shear_modulus
+        GA = G * p.area
+        diagonal = [G * p.torsion_constant, E * p.I_y, E * p.I_z, E * p.area, p.k_y * GA, p.k_z * GA]
+        return np.stack(diagonal, axis=1)
+
+    def damping(self, s: ArrayLike) -> Array:
+        """Diagonal of 𝓓 = τ_d 𝓗 at ``s`` [m], (len(s), 6)."""
+        return self.material.damping * self.stiffness(s)
+
+    def inertia(self, s: ArrayLike) -> Array:
+        """Diagonal of 𝓜 per metre at ``s`` [m], (len(s), 6): kg m for rotation, kg/m for translation."""
+        p = self.section_properties(s)
+        return self.material.density * np.stack([p.I_polar, p.I_y, p.I_z, p.area, p.area, p.area], axis=1)
+
+    @property
+    def mass(self) -> float:
+        """Mass [kg], ∫ ρ A ds on the grid."""
+        return float(self.grid.weights @ self.inertia(self.grid.s)[:, 3])
+
+    # Grid ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def grid(self) -> Grid:
+        """Quadrature points, and nodes of weight zero at the base, the breaks of the basis and the tip."""
+        return self.grid_with()
+
+    def grid_with(self, stations: Iterable[float] = (), breaks: Iterable[float] = ()) -> Grid:
+        """The grid with further nodes at given positions [m].
+
+        ``stations`` are nodes of weight zero where a pose is wanted (a load, a hold); the quadrature stays as
+        it is. ``breaks`` are positions where a field jumps (the end of a tendon): elements are divided there,
+        and each part has points in proportion to its length, no fewer than degree + 3.
+        """
+        L, own = self.length, np.asarray(self.basis.breaks(self.length), dtype=float)
+        ends = np.array([0.0, *own, L])
+        points: list[Array] = []
+        weights: list[Array] = []
+        nodes: list[float] = list(ends)
+        further = _inside(self._positions(breaks), ends)
+        for a, b, n in zip(ends[:-1], ends[1:], self._points_per_element(len(ends) - 1), strict=True):
+            cuts = np.array([a, *further[(further > a) & (further < b)], b])
+            nodes.extend(cuts[1:-1])
+            for c, d in pairwise(cuts):
+                m = n if len(cuts) == 2 else max(int(np.ceil(n * (d - c) / (b - a))), self.basis.degree + 3)
+                x, w = leggauss(m)
+                points.append(0.5 * ((d - c) * x + c + d))
+                weights.append(0.5 * (d - c) * w)
+        s = np.concatenate([np.array(nodes), *points])
+        w = np.concatenate([np.zeros(len(nodes)), *weights])
+        extra = _inside(self._positions(stations), s)
+        s, w = np.concatenate([s, extra]), np.concatenate([w, np.zeros(extra.size)])
+        order = np.argsort(s)
+        return Grid(_frozen(s[order]), _frozen(w[order]))
+
+    def _positions(self, positions: Iterable[float]) -> Array:
+        s = finite("positions of nodes", list(positions), (-1,), "m")
+        if np.any((s < 0.0) | (s > self.length)):
+            worst = s[np.argmax(np.abs(s - self.length / 2.0))]
+            raise BadInput(f"node at s = {worst:g} m is outside the rod; stay within [0, {self.length:g}] m")
+        return np.sort(s)
+
+    def _points_per_element(self, elements: int) -> list[int]:
+        assert self.nodes is not None  # set by __post_init__
+        each, rest = divmod(self.nodes, elements)
+        return [each + (k < rest) for k in range(elements)]
+
+
+def _inside(positions: Array, existing: Array) -> Array:
+    """Those positions that are not already nodes, each once."""
+    kept: list[float] = []
+    for s in positions:
+        if np.min(np.abs(np.concatenate([existing, kept]) - s)) > _same(existing.max()):
+            kept.append(float(s))
+    return np.array(kept)
+
+
+def _frozen(array: Any) -> Any:
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,294 @@
+"""Cross sections: geometry that turns a material into section stiffness and inertia.
+
+Section axes y, z through the centroid are principal axes. I_y = ∫z² dA goes with K_y, I_z = ∫y² dA with K_z;
+the torsion constant J_t is the exact one of Saint-Venant (Timoshenko and Goodier, chapter on torsion),
+not the polar moment, unless ``torsion_constant`` is given. ``shear_correction`` is a number or (k_y, k_z), 1
+by default. Every dimension is a number, a :class:`Taper`, or a vectorised callable of s [m].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elver.errors import BadInput, positive
+from elver.rods.fields import Array, Dimension, arc_lengths, check_dimension, dimension
+
+__all__ = [
+    "Circle",
+    "CrossSection",
+    "Ellipse",
+    "Rectangle",
+    "Section",
+    "SectionProperties",
+    "Tube",
+    "rectangle_torsion_constant",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class SectionProperties:
+    """Properties at each s, arrays of shape (len(s),): A [m²], I_y, I_z, J_t [m⁴], shear factors k_y, k_z."""
+
+    area: Array
+    I_y: Array
+    I_z: Array
+    torsion_constant: Array
+    k_y: Array
+    k_z: Array
+
+    @property
+    def I_polar(self) -> Array:
+        """I_y + I_z [m⁴], the polar moment of inertia."""
+        return self.I_y + self.I_z
+
+
+@runtime_checkable
+class CrossSection(Protocol):
+    """What a rod asks of its section."""
+
+    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
+        """Section properties at ``s`` [m]."""
+        ...
+
+    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
+        """Half extents along y and z [m] at ``s`` [m], for drawing and for the reach of a tendon."""
+        ...
+
+    def reach(self, s: ArrayLike, length: float, y: Array, z: Array) -> Array:
+        """How far out (y, z) [m] lies at ``s``: 1 on the surface of the section, above 1 outside."""
+        ...
+
+
+ShearCorrection = float | tuple[float, float]
+
+
+def rectangle_torsion_constant(width_y: ArrayLike, width_z: ArrayLike) -> Array:
+    """Torsion constant [m⁴] of a rectangle of full widths [m].
+
+    With a ≥ b the sides: J_t = a b³ (1/3 - 64 b / (π⁵ a) Σ_{n odd} tanh(n π a / 2 b) / n⁵).
+    The sum is (31/32) ζ(5) minus a remainder that falls as exp(-n π a / b): eight terms reach rounding.
+    """
+    wide, narrow = np.maximum(width_y, width_z), np.minimum(width_y, width_z)
+    n = np.arange(1, 17, 2)
+    decay = np.exp(-np.pi * n * np.expand_dims(wide / narrow, -1))
+    total = 31.0 / 32.0 * 1.0369277551433699 - (2.0 * decay / (1.0 + decay) / n**5).sum(axis=-1)
+    return np.asarray(wide * narrow**3 * (1.0 / 3.0 - 64.0 / np.pi**5 * narrow / wide * total))
+
+
+def _check_shear_correction(value: ShearCorrection) -> ShearCorrection:
+    if np.ndim(value) == 0:
+        return positive("shear_correction", value, "(dimensionless)")
+    pair = tuple(np.asarray(value, dtype=object).ravel())
+    if len(pair) != 2:
+        raise BadInput(f"shear_correction = {value!r} (dimensionless): give a number or a pair (k_y, k_z)")
+    k_y, k_z = (positive("shear_correction", k, "(dimensionless)") for k in pair)
+    return (k_y, k_z)
+
+
+class _Shape:
+    """Common ground of the sections: optional torsion constant and shear correction."""
+
+    torsion_constant: Dimension | None
+    shear_correction: ShearCorrection
+
+    def _check(self, **dimensions: str) -> None:
+        """Check each named dimension (name=unit), the torsion constant and the shear correction."""
+        for name, unit in dimensions.items():
+            object.__setattr__(self, name, check_dimension(name, getattr(self, name), unit))
+        if self.torsion_constant is not None:
+            checked = check_dimension("torsion_constant", self.torsion_constant, "m4")
+            object.__setattr__(self, "torsion_constant", checked)
+        object.__setattr__(self, "shear_correction", _check_shear_correction(self.shear_correction))
+
+    def _properties(
+        self, s: Array, length: float, area: Array, I_y: Array, I_z: Array, torsion: Array
+    ) -> SectionProperties:
+        if self.torsion_constant is not None:
+            torsion = dimension("torsion_constant", self.torsion_constant, s, length, "m4")
+        k = self.shear_correction
+        k_y, k_z = k if isinstance(k, tuple) else (k, k)
+        return SectionProperties(area, I_y, I_z, torsion, np.full(s.shape, k_y), np.full(s.shape, k_z))
+
+    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
+        """Half extents along y and z [m] at ``s`` [m]."""
+        raise NotImplementedError
+
+    def reach(self, s: ArrayLike, length: float, y: Array, z: Array) -> Array:
+        """How far out (y, z) [m] lies at ``s``: 1 on the ellipse through the half widths, above 1 outside."""
+        half_y, half_z = self.half_widths(s, length)
+        return np.asarray(np.hypot(y / half_y, z / half_z))
+
+
+@dataclass(frozen=True)
+class Circle(_Shape):
+    """Solid circular section of ``radius`` [m]; J_t = I_polar = π r⁴ / 2."""
+
+    radius: Dimension
+    torsion_constant: Dimension | None = None
+    shear_correction: ShearCorrection = 1.0
+
+    def __post_init__(self) -> None:
+        self._check(radius="m")
+
+    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
+        """A = π r², I = π r⁴ / 4, J_t = π r⁴ / 2 at ``s`` [m]."""
+        s = arc_lengths(s)
+        r = dimension("radius", self.radius, s, length, "m")
+        inertia = np.pi * r**4 / 4.0
+        return self._properties(s, length, np.pi * r**2, inertia, inertia.copy(), 2.0 * inertia)
+
+    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
+        """(r, r) [m] at ``s`` [m]."""
+        r = dimension("radius", self.radius, arc_lengths(s), length, "m")
+        return r, r.copy()
+
+
+@dataclass(frozen=True)
+class Tube(_Shape):
+    """Circular tube with ``outer`` and ``inner`` radius [m]; J_t = I_polar."""
+
+    outer: Dimension
+    inner: Dimension
+    torsion_constant: Dimension | None = None
+    shear_correction: ShearCorrection = 1.0
+
+    def __post_init__(self) -> None:
+        self._check(outer="m", inner="m")
+        if isinstance(self.outer, float) and isinstance(self.inner, float) and self.inner >= self.outer:
+            raise BadInput(
+                f"inner = {self.inner:g} m is not smaller than outer = {self.outer:g} m: "
+                "choose inner < outer, or Circle for a solid rod"
+            )
+
+    def _radii(self, s: Array, length: float) -> tuple[Array, Array]:
+        outer = dimension("outer", self.outer, s, length, "m")
+        inner = dimension("inner", self.inner, s, length, "m")
+        if np.any(inner >= outer):
+            where = int(np.argmax(inner >= outer))
+            raise BadInput(
+                f"inner = {inner[where]:g} m is not smaller than outer = {outer[where]:g} m "
+                f"at s = {s[where]:g} m: choose inner < outer everywhere"
+            )
+        return outer, inner
+
+    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
+        """A = π (r_o² - r_i²), I = π (r_o⁴ - r_i⁴) / 4, J_t = 2 I at ``s`` [m]."""
+        s = arc_lengths(s)
+        outer, inner = self._radii(s, length)
+        inertia = np.pi * (outer**4 - inner**4) / 4.0
+        area = np.pi * (outer**2 - inner**2)
+        return self._properties(s, length, area, inertia, inertia.copy(), 2.0 * inertia)
+
+    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
+        """(r_o, r_o) [m] at ``s`` [m]."""
+        outer, _ = self._radii(arc_lengths(s), length)
+        return outer, outer.copy()
+
+
+@dataclass(frozen=True)
+class Ellipse(_Shape):
+    """Solid ellipse with half-axes ``half_y``, ``half_z`` [m]; J_t = π a³ b³ / (a² + b²)."""
+
+    half_y: Dimension
+    half_z: Dimension
+    torsion_constant: Dimension | None = None
+    shear_correction: ShearCorrection = 1.0
+
+    def __post_init__(self) -> None:
+        self._check(half_y="m", half_z="m")
+
+    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
+        """A = π a b, I_y = π a b³ / 4, I_z = π a³ b / 4 with a = half_y, b = half_z at ``s`` [m]."""
+        s = arc_lengths(s)
+        a, b = self.half_widths(s, length)
+        torsion = np.pi * a**3 * b**3 / (a**2 + b**2)
+        return self._properties(s, length, np.pi * a * b, np.pi * a * b**3 / 4, np.pi * a**3 * b / 4, torsion)
+
+    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
+        """(half_y, half_z) [m] at ``s`` [m]."""
+        s = arc_lengths(s)
+        half_y = dimension("half_y", self.half_y, s, length, "m")
+        return half_y, dimension("half_z", self.half_z, s, length, "m")
+
+
+@dataclass(frozen=True)
+class Rectangle(_Shape):
+    """Solid rectangle of full widths ``width_y``, ``width_z`` [m]; J_t by the exact series."""
+
+    width_y: Dimension
+    width_z: Dimension
+    torsion_constant: Dimension | None = None
+    shear_correction: ShearCorrection = 1.0
+
+    def __post_init__(self) -> None:
+        self._check(width_y="m", width_z="m")
+
+    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
+        """A = w_y w_z, I_y = w_y w_z³ / 12, I_z = w_y³ w_z / 12 at ``s`` [m]."""
+        s = arc_lengths(s)
+        half_y, half_z = self.half_widths(s, length)
+        w_y, w_z = 2.0 * half_y, 2.0 * half_z
+        torsion = rectangle_torsion_constant(w_y, w_z)
+        return self._properties(s, length, w_y * w_z, w_y * w_z**3 / 12, w_y**3 * w_z / 12, torsion)
+
+    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
+        """(width_y / 2, width_z / 2) [m] at ``s`` [m]."""
+        s = arc_lengths(s)
+        width_y = dimension("width_y", self.width_y, s, length, "m")
+        return width_y / 2.0, dimension("width_z", self.width_z, s, length, "m") / 2.0
+
+    def reach(self, s: ArrayLike, length: float, y: Array, z: Array) -> Array:
+        """How far out (y, z) [m] lies at ``s``: 1 on the sides of the rectangle, above 1 outside."""
+        half_y, half_z = self.half_widths(s, length)
+        return np.asarray(np.maximum(np.abs(y) / half_y, np.abs(z) / half_z))
+
+
+@dataclass(frozen=True)
+class Section(_Shape):
+    """Section given by its properties: area [m²], I_y, I_z, torsion_constant [m⁴].
+
+    The half widths [m] serve drawing and the reach of tendons; without them those of the ellipse with the
+    same radii of gyration are taken, 2 √(I_z / A) along y and 2 √(I_y / A) along z.
+    """
+
+    area: Dimension
+    I_y: Dimension
+    I_z: Dimension
+    torsion_constant: Dimension
+    half_y: Dimension | None = None
+    half_z: Dimension | None = None
+    shear_correction: ShearCorrection = 1.0
+
+    def __post_init__(self) -> None:
+        if self.torsion_constant is None:
+            raise BadInput("torsion_constant is missing: give J_t in m4 (I_y + I_z for a round section)")
+        given = {name: "m" for name in ("half_y", "half_z") if getattr(self, name) is not None}
+        self._check(area="m2", I_y="m4", I_z="m4", **given)
+
+    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
+        """The given properties at ``s`` [m]."""
+        s = arc_lengths(s)
+        area = dimension("area", self.area, s, length, "m2")
+        I_y = dimension("I_y", self.I_y, s, length, "m4")
+        I_z = dimension("I_z", self.I_z, s, length, "m4")
+        return self._properties(s, length, area, I_y, I_z, np.empty(0))
+
+    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
+        """Given half widths, or those of the equivalent ellipse [m] at ``s`` [m]."""
+        s = arc_lengths(s)
+        p = self.properties(s, length)
+        half_y, half_z = 2.0 * np.sqrt(p.I_z / p.area), 2.0 * np.sqrt(p.I_y / p.area)
+        if self.half_y is not None:
+            half_y = dimension("half_y", self.half_y, s, length, "m")
+        if self.half_z is not None:
+            half_z = dimension("half_z", self.half_z, s, length, "m")
+        return half_y, half_z
+
+    def reach(self, s: ArrayLike, length: float, y: Array, z: Array) -> Array:
+        """How far out (y, z) [m] lies at ``s``: 1 on the box of the half widths (outline unknown)."""
+        half_y, half_z = self.half_widths(s, length)
+        return np.asarray(np.maximum(np.abs(y) / half_y, np.abs(z) / half_z))

@@ -1,0 +1,37 @@
+"""Choices for the integration of poses along a rod, g' = g ξ̂.
+
+These are values that a :class:`~elver.rods.Rod` carries; the methods live in ``elver.lie.integration``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from elver.errors import BadInput
+
+__all__ = ["Magnus", "RungeKuttaMuntheKaas", "SpaceIntegration", "Spectral"]
+
+
+@dataclass(frozen=True)
+class Magnus:
+    """Magnus expansion from node to node: order 4 (two Gauss points a step) or 6 (three)."""
+
+    order: int = 6
+
+    def __post_init__(self) -> None:
+        if self.order not in (4, 6):
+            raise BadInput(f"Magnus order = {self.order!r}: choose 4 or 6")
+
+
+@dataclass(frozen=True)
+class RungeKuttaMuntheKaas:
+    """Classical Runge-Kutta of order 4 on the Lie algebra, from node to node (Munthe-Kaas 1998)."""
+
+
+@dataclass(frozen=True)
+class Spectral:
+    """Chebyshev collocation of quaternion and position on each smooth element."""
+
+
+SpaceIntegration: TypeAlias = Magnus | RungeKuttaMuntheKaas | Spectral

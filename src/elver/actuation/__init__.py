@@ -1,0 +1,58 @@
+"""Actuation: tendons, muscles, pressure chambers, and signals in time."""
+
+from elver.actuation.muscle import Muscle
+from elver.actuation.paths import (
+    Convergent,
+    Helical,
+    Parallel,
+    Path,
+    Route,
+    convergent,
+    helical,
+    parallel,
+    route,
+)
+from elver.actuation.pressure import Pressure
+from elver.actuation.signals import (
+    C2Ramp,
+    Ramp,
+    SampledSignal,
+    Signal,
+    SmoothStep,
+    Triangle,
+    c2_ramp,
+    evaluate,
+    ramp,
+    sampled,
+    smooth_step,
+    triangle,
+)
+from elver.actuation.tendon import SpooledTendon, Tendon
+
+__all__ = [
+    "C2Ramp",
+    "Convergent",
+    "Helical",
+    "Muscle",
+    "Parallel",
+    "Path",
+    "Pressure",
+    "Ramp",
+    "Route",
+    "SampledSignal",
+    "Signal",
+    "SmoothStep",
+    "SpooledTendon",
+    "Tendon",
+    "Triangle",
+    "c2_ramp",
+    "convergent",
+    "evaluate",
+    "helical",
+    "parallel",
+    "ramp",
+    "route",
+    "sampled",
+    "smooth_step",
+    "triangle",
+]

@@ -1,0 +1,81 @@
+"""Muscles: a field of internal stress Λ_act(s) along a rod, scaled by its input.
+
+Given ``torque`` C(s) [N m]: Λ_act = (C; 0). Given ``target``, the strain ξ_d(s) the rod would take if nothing
+else acted: Λ_act = -𝓗 (ξ_d - ξ₀) (Boyer 2023, eq. 92).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elver.errors import BadInput, finite
+from elver.rods import Rod
+from elver.rods.fields import Array, Field, arc_lengths, check_field, check_name, sample
+
+__all__ = ["Muscle"]
+
+_STRAIN_UNIT = "1/m (curvature) and m/m"
+
+
+@dataclass(frozen=True, eq=False)
+class Muscle:
+    """Distributed actuation of a rod; its input (default 1) scales it.
+
+    Give either ``torque``, three numbers [N m] or a vectorised callable of s [m] that returns (len(s), 3), or
+    ``target``, a curvature (3) [1/m] or a strain (6), or a callable that returns (len(s), 3) or (len(s), 6).
+    A travelling wave is two muscles, sine and cosine in s, with inputs cosine and sine in t.
+    """
+
+    rod: Rod
+    torque: Field | None = None
+    target: Field | None = None
+    name: str = "muscle"
+
+    unit: ClassVar[str] = "1"
+    default: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", check_name("muscle", self.name))
+        label = f"muscle {self.name!r}"
+        if not isinstance(self.rod, Rod):
+            raise BadInput(f"{label}: rod = {self.rod!r}; give the Rod it acts on")
+        if (self.torque is None) == (self.target is None):
+            raise BadInput(
+                f"{label}: give either torque [N m] or target (strain, 1/m and m/m), not both or none"
+            )
+        if self.torque is not None:
+            object.__setattr__(self, "torque", check_field(f"{label}: torque", self.torque, 3, "N m"))
+        else:
+            width = 6 if np.asarray(self.target, dtype=object).shape == (6,) else 3
+            object.__setattr__(
+                self, "target", check_field(f"{label}: target", self.target, width, _STRAIN_UNIT)
+            )
+        self.stress(self.rod.grid.s)
+
+    def stress(self, s: ArrayLike) -> Array:
+        """Λ_act at ``s`` [m] for the input 1, (len(s), 6): couple [N m], force [N], section frame."""
+        s = arc_lengths(s)
+        if self.torque is not None:
+            stress = np.zeros((s.size, 6))
+            stress[:, :3] = self._field("torque", self.torque, s, "N m")
+            return stress
+        assert self.target is not None  # __post_init__ asks for one of the two
+        target = self._field("target", self.target, s, _STRAIN_UNIT)
+        difference = np.zeros((s.size, 6))
+        difference[:, : target.shape[1]] = target - self.rod.rest_strain(s)[:, : target.shape[1]]
+        return -self.rod.stiffness(s) * difference
+
+    def _field(self, name: str, value: Field, s: Array, unit: str) -> Array:
+        if not callable(value):
+            return np.tile(np.array(value), (s.size, 1))
+        returned = np.asarray(value(s))
+        width = 6 if name == "target" and returned.shape[-1:] == (6,) else 3
+        return sample(f"muscle {self.name!r}: {name}", lambda _: returned, s, width, unit)
+
+    def check(self, value: float) -> float:
+        """The input (a scale) if it is finite."""
+        return float(finite(f"input of {self.name!r}", value, (), "(dimensionless scale)"))

@@ -1,0 +1,170 @@
+"""Signals: inputs as functions of time.
+
+A signal is a number or any callable of t [s] that returns a number. The builders here return frozen values,
+so that a saved run can say what drove it. Outside their time span they keep their first and last value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elver.errors import BadInput, finite
+
+__all__ = [
+    "C2Ramp",
+    "Ramp",
+    "SampledSignal",
+    "Signal",
+    "SmoothStep",
+    "Triangle",
+    "c2_ramp",
+    "evaluate",
+    "ramp",
+    "sampled",
+    "smooth_step",
+    "triangle",
+]
+
+Signal: TypeAlias = float | Callable[[float], float]
+
+
+def evaluate(signal: Signal, t: float, name: str = "input", unit: str = "") -> float:
+    """Value of a signal at ``t`` [s], checked to be one finite number."""
+    if not callable(signal):
+        return float(finite(name, signal, (), unit))
+    return float(finite(f"{name} at t = {t:g} s", signal(t), (), unit))
+
+
+@dataclass(frozen=True)
+class _Transition:
+    """From ``before`` until t0 to ``after`` from t1 on; times in s, values in the input's unit."""
+
+    t0: float
+    t1: float
+    before: float = 0.0
+    after: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("t0", "t1"):
+            object.__setattr__(self, name, float(finite(name, getattr(self, name), (), "s")))
+        for name in ("before", "after"):
+            object.__setattr__(
+                self, name, float(finite(name, getattr(self, name), (), "(unit of the input)"))
+            )
+        if self.t1 <= self.t0:
+            raise BadInput(f"t1 = {self.t1:g} s is not after t0 = {self.t0:g} s: choose t1 > t0")
+
+    def _mix(self, fraction: float) -> float:
+        return self.before + (self.after - self.before) * fraction
+
+    def _tau(self, t: float) -> float:
+        return min(max((t - self.t0) / (self.t1 - self.t0), 0.0), 1.0)
+
+
+@dataclass(frozen=True)
+class Ramp(_Transition):
+    """Linear from ``before`` at t0 to ``after`` at t1."""
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        return self._mix(self._tau(t))
+
+
+@dataclass(frozen=True)
+class SmoothStep(_Transition):
+    """Quintic 6 τ⁵ - 15 τ⁴ + 10 τ³: velocity and acceleration vanish at both ends."""
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        tau = self._tau(t)
+        return self._mix(tau**3 * (10.0 + tau * (6.0 * tau - 15.0)))
+
+
+@dataclass(frozen=True)
+class C2Ramp(_Transition):
+    """τ - sin(2 π τ) / 2 π: twice continuously differentiable (Boyer 2023, test 4)."""
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        tau = self._tau(t)
+        return self._mix(tau - float(np.sin(2.0 * np.pi * tau)) / (2.0 * np.pi))
+
+
+@dataclass(frozen=True)
+class SampledSignal:
+    """Straight lines between samples; times [s] increase strictly."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        times = finite("times", self.times, (-1,), "s")
+        values = finite("values", self.values, (-1,), "(unit of the input)")
+        if times.size == 0 or times.size != values.size:
+            raise BadInput(f"{times.size} times (s) and {values.size} values: give as many values as times")
+        if np.any(np.diff(times) <= 0.0):
+            where = int(np.argmax(np.diff(times) <= 0.0))
+            raise BadInput(
+                f"times[{where + 1}] = {times[where + 1]:g} s does not come after {times[where]:g} s: "
+                "sort the samples and remove doubles"
+            )
+        object.__setattr__(self, "times", tuple(times.tolist()))
+        object.__setattr__(self, "values", tuple(values.tolist()))
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        return float(np.interp(t, self.times, self.values))
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """From 0 at ``t_start`` up to ``peak`` at ``t_peak`` and back to 0 at ``t_end``, straight; times in s."""
+
+    peak: float
+    t_peak: float
+    t_end: float
+    t_start: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "peak", float(finite("peak", self.peak, (), "(unit of the input)")))
+        for name in ("t_start", "t_peak", "t_end"):
+            object.__setattr__(self, name, float(finite(name, getattr(self, name), (), "s")))
+        if not self.t_start < self.t_peak < self.t_end:
+            raise BadInput(
+                f"t_start = {self.t_start:g} s, t_peak = {self.t_peak:g} s, t_end = {self.t_end:g} s: "
+                "let them increase"
+            )
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        return float(np.interp(t, (self.t_start, self.t_peak, self.t_end), (0.0, self.peak, 0.0)))
+
+
+def ramp(t0: float, t1: float, before: float = 0.0, after: float = 1.0) -> Ramp:
+    """Linear from ``before`` at t0 [s] to ``after`` at t1 [s]."""
+    return Ramp(t0, t1, before, after)
+
+
+def smooth_step(t0: float, t1: float, before: float = 0.0, after: float = 1.0) -> SmoothStep:
+    """Quintic from ``before`` at t0 [s] to ``after`` at t1 [s]: 6 τ⁵ - 15 τ⁴ + 10 τ³."""
+    return SmoothStep(t0, t1, before, after)
+
+
+def c2_ramp(t0: float, t1: float, before: float = 0.0, after: float = 1.0) -> C2Ramp:
+    """From ``before`` at t0 [s] to ``after`` at t1 [s] as τ - sin(2 π τ) / 2 π."""
+    return C2Ramp(t0, t1, before, after)
+
+
+def triangle(peak: float, t_peak: float, t_end: float, t_start: float = 0.0) -> Triangle:
+    """0 at ``t_start``, ``peak`` at ``t_peak``, 0 at ``t_end`` [s], straight between."""
+    return Triangle(peak, t_peak, t_end, t_start)
+
+
+def sampled(times: Sequence[float] | ArrayLike, values: Sequence[float] | ArrayLike) -> SampledSignal:
+    """Straight lines through samples at ``times`` [s]."""
+    return SampledSignal(times, values)  # type: ignore[arg-type]  # turned into tuples there

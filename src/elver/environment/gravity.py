@@ -1,0 +1,32 @@
+"""Gravity: F̄ = 𝓜 (0; Rᵀγ) along a rod, with γ the acceleration of free fall in world axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from elver.errors import finite
+from elver.rods.fields import check_name, numbers
+
+__all__ = ["Gravity"]
+
+
+@dataclass(frozen=True, eq=False)
+class Gravity:
+    """Uniform gravity with ``acceleration`` γ [m/s²] in world axes; its input scales it."""
+
+    acceleration: tuple[float, ...] = (0.0, 0.0, -9.81)
+    name: str = "gravity"
+
+    unit: ClassVar[str] = "1"
+    default: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", check_name("gravity", self.name))
+        object.__setattr__(
+            self, "acceleration", numbers("gravity acceleration", self.acceleration, 3, "m/s2")
+        )
+
+    def check(self, value: float) -> float:
+        """The input (a scale) if it is finite."""
+        return float(finite(f"input of {self.name!r}", value, (), "(dimensionless scale)"))

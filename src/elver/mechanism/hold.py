@@ -1,0 +1,99 @@
+"""Holds: points of a rod whose position or orientation is prescribed, by multipliers.
+
+A hold at s prescribes components of the position p(s) in world axes [m] and rotations of the section about
+its axes; each prescribed component is one closure row with one multiplier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elver.errors import BadInput, finite
+from elver.mechanism.base import Rows, check_rotation
+from elver.rods.fields import Array, Station, check_name, station
+
+__all__ = ["Hold"]
+
+Target: TypeAlias = tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Position and/or orientation of one section prescribed in the world.
+
+    ``at`` is "tip", "base" or s [m]; ``position`` is (x, y, z) [m] with None for a component left free;
+    ``orientation`` the 3 x 3 world-from-section, of which the rotations about ``orientation_axes`` are held.
+    """
+
+    at: Station = "tip"
+    position: Target | None = None
+    orientation: Rows | None = None
+    orientation_axes: str = "xyz"
+    name: str = "hold"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", check_name("hold", self.name))
+        label = f"hold {self.name!r}"
+        if isinstance(self.at, str):
+            station(label, self.at, 1.0)
+        else:
+            object.__setattr__(self, "at", station(label, self.at, np.inf))
+        if self.position is not None:
+            object.__setattr__(self, "position", self._check_position(label, self.position))
+        if self.orientation is not None:
+            R = check_rotation(f"{label}: orientation", self.orientation)
+            object.__setattr__(self, "orientation", tuple(map(tuple, R.tolist())))
+        axes = self.orientation_axes
+        if not isinstance(axes, str) or not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
+            raise BadInput(f'{label}: orientation_axes = {axes!r}; choose among "x", "y", "z", such as "yz"')
+        if not self.rows:
+            raise BadInput(f"{label} holds nothing: give position (m) with a number in it, or orientation")
+
+    @staticmethod
+    def _check_position(label: str, position: Sequence[float | None]) -> Target:
+        values = list(position)
+        if len(values) != 3:
+            raise BadInput(
+                f"{label}: position has {len(values)} components; give (x, y, z) in m, None = free"
+            )
+        x, y, z = (
+            None if value is None else float(finite(f"{label}: position", value, (), "m")) for value in values
+        )
+        return (x, y, z)
+
+    @property
+    def position_axes(self) -> tuple[int, ...]:
+        """World axes (0, 1, 2) along which the position is held."""
+        return () if self.position is None else tuple(i for i, x in enumerate(self.position) if x is not None)
+
+    @property
+    def rotation_axes(self) -> tuple[int, ...]:
+        """Axes (0, 1, 2) about which the rotation is held."""
+        return (
+            () if self.orientation is None else tuple(sorted("xyz".index(a) for a in self.orientation_axes))
+        )
+
+    @property
+    def rows(self) -> int:
+        """Number of prescribed components."""
+        return len(self.position_axes) + len(self.rotation_axes)
+
+    @property
+    def p(self) -> Array:
+        """Prescribed position [m], (3,), zero where free."""
+        return np.array([x or 0.0 for x in self.position or (0.0, 0.0, 0.0)])
+
+    @property
+    def R(self) -> Array:
+        """Prescribed rotation world-from-section, (3, 3), identity where the orientation is free."""
+        rotation: ArrayLike = np.eye(3) if self.orientation is None else self.orientation
+        return np.array(rotation, dtype=float)
+
+    def s(self, length: float) -> float:
+        """Arc length [m] of the hold on a rod of ``length`` [m]."""
+        return station(f"hold {self.name!r}", self.at, length)

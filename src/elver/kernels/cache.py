@@ -1,0 +1,59 @@
+"""Where compiled kernels are kept, and the decorator that every kernel carries.
+
+Numba notices an edited file but not an edited helper in another file, and would silently run the old code. So
+the cache folder is named after a hash of all kernel sources, the versions of Numba and NumPy, and the processor:
+``<user cache>/elver/<hash>``. Old folders can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding
+import numba
+import numpy as np
+
+__all__ = ["cache_folder", "kernel"]
+
+
+def _user_cache() -> Path:
+    if "ELVER_CACHE" in os.environ:
+        return Path(os.environ["ELVER_CACHE"])
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "elver"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "elver"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elver"
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    for word in (numba.__version__, np.__version__, platform.python_version(), llvmlite.binding.get_host_cpu_name()):
+        digest.update(word.encode())
+    return digest.hexdigest()[:16]
+
+
+cache_folder = _user_cache() / _fingerprint()
+
+
+def kernel(function: Any) -> Any:
+    """Compile ``function`` with Numba, kept on disk in :data:`cache_folder`.
+
+    Fused multiply-add and reordered sums are allowed (they let loops run in vector registers); NaN and infinity
+    keep their meaning, so a broken number still shows. The folder is chosen when the decorator runs, hence the switch of Numba's setting around it.
+    """
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(cache_folder)
+    try:
+        return numba.njit(
+            cache=True, fastmath={"contract", "reassoc", "nsz"}, error_model="numpy", _nrt=False
+        )(function)
+    finally:
+        numba.config.CACHE_DIR = previous

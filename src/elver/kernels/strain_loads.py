@@ -1,0 +1,135 @@
+"""What acts on the strain itself: elasticity, damping, muscles and tendons.
+
+A tendon at D(s) in the section, with unit-free direction c = Γ + K×D + D′ (CONVENTIONS, "Tendon"), has the length
+ℓ(q) = ∫ |c| ds and tension T; it adds T ∂ℓ/∂q to the residual and T ∂²ℓ/∂q² to the tangent. With the twist-like
+row w = (D×u; u), u = c/|c|:
+
+    ∂|c|/∂ξ = w ,      ∂²|c|/∂ξ² = W P Wᵀ ,   W = [D̂; 1],  P = (1 - u uᵀ)/|c| .
+
+The tension is an input (times a factor: a pressure chamber is a tendon with T = -p A), or the multiplier of the
+closure ℓ(q) + wound = ℓ_rest of a spooled tendon.
+"""
+
+from __future__ import annotations
+
+import math
+
+from elver.kernels.cache import kernel
+
+__all__ = ["strain_residual", "strain_tangent"]
+
+
+@kernel
+def strain_residual(program, work, q, multipliers, inputs, residual):
+    """Add elastic, viscous, muscle and tendon forces, and the closure rows of spooled tendons."""
+    offset, n = 6 * program.free[0], program.component.size
+    for i in range(n):
+        total = 0.0
+        for k in range(n):
+            total += program.K_elastic[i, k] * q[0, k] + program.D_elastic[i, k] * q[1, k]
+        residual[offset + i] += total
+    for j in range(program.muscle_input.size):
+        amount = inputs[program.muscle_input[j]]
+        for k in range(n):
+            residual[offset + k] += amount * program.muscle_force[j, k]
+    xi, w = work.vector[0], work.vector[1]
+    for t in range(program.tendon_input.size):
+        rate = work.tendon_rate[t]
+        for k in range(n):
+            rate[k] = 0.0
+        length = 0.0
+        for g in range(program.point_rest.shape[0]):
+            weight = program.tendon_weight[t, g]
+            if weight != 0.0:
+                _strain(program, g, q, xi)
+                norm = _direction(program, t, g, xi, w)
+                length += weight * norm
+                for k in range(n):
+                    rate[k] += weight * w[program.component[k]] * program.point_phi[g, k]
+        row = program.tendon_row[t]
+        if row >= 0:
+            residual[offset + n + row] = length - program.tendon_length[t] + inputs[program.tendon_input[t]]
+            tension = multipliers[row]
+        else:
+            tension = program.tendon_factor[t] * inputs[program.tendon_input[t]]
+        for k in range(n):
+            residual[offset + k] += tension * rate[k]
+
+
+@kernel
+def strain_tangent(program, work, q, multipliers, inputs, weights, matrix):
+    """Add the variation of :func:`strain_residual`; ``work.tendon_rate`` must be up to date."""
+    offset, n = 6 * program.free[0], program.component.size
+    for i in range(n):
+        for k in range(n):
+            matrix[offset + i, offset + k] += (
+                weights[0] * program.K_elastic[i, k] + weights[1] * program.D_elastic[i, k]
+            )
+    xi, w, h = work.vector[0], work.vector[1], work.hessian6
+    for t in range(program.tendon_input.size):
+        row = program.tendon_row[t]
+        if row >= 0:
+            tension = multipliers[row]
+            for k in range(n):
+                matrix[offset + k, offset + n + row] += work.tendon_rate[t, k]
+                matrix[offset + n + row, offset + k] += weights[0] * work.tendon_rate[t, k]
+        else:
+            tension = program.tendon_factor[t] * inputs[program.tendon_input[t]]
+        if tension == 0.0:
+            continue
+        for g in range(program.point_rest.shape[0]):
+            weight = program.tendon_weight[t, g] * tension * weights[0]
+            if weight == 0.0:
+                continue
+            _strain(program, g, q, xi)
+            norm = _direction(program, t, g, xi, w)
+            # W P Wᵀ = (W Wᵀ - w wᵀ) / |c| with W = [D̂; 1]
+            path = program.tendon_path[t, g]
+            d0, d1, d2 = path[0], path[1], path[2]
+            square = d0 * d0 + d1 * d1 + d2 * d2
+            for a in range(3):
+                for b in range(3):
+                    h[a, b] = -path[a] * path[b]
+                    h[3 + a, 3 + b] = 0.0
+                    h[a, 3 + b] = 0.0
+                h[a, a] += square
+                h[3 + a, 3 + a] = 1.0
+            h[0, 4], h[0, 5], h[1, 3], h[1, 5], h[2, 3], h[2, 4] = -d2, d1, d2, -d0, -d1, d0
+            for a in range(3):
+                for b in range(3):
+                    h[3 + b, a] = h[a, 3 + b]
+            for a in range(6):
+                for b in range(6):
+                    h[a, b] = (h[a, b] - w[a] * w[b]) / norm
+            phi = program.point_phi[g]
+            for i in range(n):
+                left, a = weight * phi[i], program.component[i]
+                if left != 0.0:
+                    out = matrix[offset + i]
+                    for k in range(n):
+                        out[offset + k] += left * h[a, program.component[k]] * phi[k]
+
+
+@kernel
+def _strain(program, g, q, xi):
+    """Strain at quadrature point g."""
+    for c in range(6):
+        xi[c] = program.point_rest[g, c]
+    for k in range(program.component.size):
+        xi[program.component[k]] += program.point_phi[g, k] * q[0, k]
+
+
+@kernel
+def _direction(program, t, g, xi, w):
+    """w = (D×u; u) of tendon t at point g; returns |c|."""
+    path = program.tendon_path[t, g]
+    d0, d1, d2 = path[0], path[1], path[2]
+    c0 = xi[3] + xi[1] * d2 - xi[2] * d1 + path[3]
+    c1 = xi[4] + xi[2] * d0 - xi[0] * d2 + path[4]
+    c2 = xi[5] + xi[0] * d1 - xi[1] * d0 + path[5]
+    norm = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
+    w[3], w[4], w[5] = c0 / norm, c1 / norm, c2 / norm
+    w[0] = d1 * w[5] - d2 * w[4]
+    w[1] = d2 * w[3] - d0 * w[5]
+    w[2] = d0 * w[4] - d1 * w[3]
+    return norm

@@ -19,38 +19,38 @@ __all__ = ["hold_residual", "hold_tangent"]
 
 
 @kernel
-def hold_residual(program, work, base, multipliers, residual):
-    """Closure rows into ``residual``, rows as world wrenches into ``work.closure``, wrenches into ``work.force``."""
-    size = residual.size - work.closure_rows.size
-    for j in range(program.row_hold.size):
-        h = program.row_hold[j]
-        _relative(program, work, base, h)
-        theta, position = work.vector[0], work.vector[1]
-        axes, w = program.row_axes[j], work.vector[2]
+def hold_residual(
+    size, hold_frame, hold_pose, row_hold, row_axes, base, multipliers, pose, v, maps, closure, force, residual
+):
+    """Closure rows into ``residual`` from ``size`` on, as world wrenches into ``closure``, wrenches into ``force``."""
+    for j in range(row_hold.size):
+        h = row_hold[j]
+        f = hold_frame[h]
+        _relative(pose[f], hold_pose[h], base, v, maps)
+        theta, position = v[0], v[1]
+        axes, w = row_axes[j], v[2]
         total = 0.0
         for k in range(3):
             total += axes[k] * theta[k] + axes[3 + k] * position[k]
         residual[size + j] = total
-        _row(work, axes, w)
-        _frame_to_world(work, program.hold_frame[h], w, work.closure[j])
+        _row(maps, axes, w)
+        _frame_to_world(pose[f], w, closure[j])
         for k in range(6):
-            work.force[program.hold_frame[h], k] += multipliers[j] * work.closure[j, k]
+            force[f, k] += multipliers[j] * closure[j, k]
 
 
 @kernel
-def hold_tangent(program, work, base, multipliers):
-    """Add the stiffness of the closure wrenches to ``work.stiffness``."""
-    for j in range(program.row_hold.size):
-        h = program.row_hold[j]
-        f = program.hold_frame[h]
-        _relative(program, work, base, h)
-        inverse, R = work.closure_map[0], work.closure_map[1]
-        theta = work.vector[0]
-        axes, lam = program.row_axes[j], multipliers[j]
+def hold_tangent(hold_frame, hold_pose, row_hold, row_axes, base, multipliers, poses, v, maps, stiffness):
+    """Add the stiffness of the closure wrenches to ``stiffness``."""
+    for j in range(row_hold.size):
+        h = row_hold[j]
+        f = hold_frame[h]
+        _relative(poses[f], hold_pose[h], base, v, maps)
+        inverse, R, theta = maps[0], maps[1], v[0]
+        axes, lam = row_axes[j], multipliers[j]
         angle = math.sqrt(theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2)
         c, dc = _inverse_coefficients(angle)
-        pose = work.pose[f]
-        b, v = work.stiffness[f], work.vector
+        pose, b = poses[f], stiffness[f]
         for k in range(3):  # world direction k of the rotation of the frame
             z0, z1, z2 = pose[k, 0], pose[k, 1], pose[k, 2]
             d0 = inverse[0, 0] * z0 + inverse[0, 1] * z1 + inverse[0, 2] * z2
@@ -72,17 +72,16 @@ def hold_tangent(program, work, base, multipliers):
             v[3, 3] = n1 * z2 - n2 * z1
             v[3, 4] = n2 * z0 - n0 * z2
             v[3, 5] = n0 * z1 - n1 * z0
-            _frame_to_world(work, f, v[3], v[4])
+            _frame_to_world(pose, v[3], v[4])
             for i in range(6):
                 b[i, k] += v[4, i]
 
 
 @kernel
-def _relative(program, work, base, h):
-    """Rotation vector and position of the held frame seen from its target, with T⁻¹ and R in work.closure_map."""
-    pose, target = work.pose[program.hold_frame[h]], program.hold_pose[h]
-    inverse, R = work.closure_map[0], work.closure_map[1]
-    theta, position = work.vector[0], work.vector[1]
+def _relative(pose, target, base, v, maps):
+    """Rotation vector v[0] and position v[1] of a frame seen from its target; T⁻¹ and R in maps[0], maps[1]."""
+    inverse, R = maps[0], maps[1]
+    theta, position = v[0], v[1]
     for i in range(3):
         position[i] = 0.0
         for j in range(3):
@@ -155,18 +154,17 @@ def _log(R, theta):
 
 
 @kernel
-def _row(work, axes, w):
+def _row(maps, axes, w):
     """Closure row as a wrench in the axes of the held frame: w = (T⁻ᵀ a_1; Rᵀ a_2)."""
-    inverse, R = work.closure_map[0], work.closure_map[1]
+    inverse, R = maps[0], maps[1]
     for i in range(3):
         w[i] = inverse[0, i] * axes[0] + inverse[1, i] * axes[1] + inverse[2, i] * axes[2]
         w[3 + i] = R[0, i] * axes[3] + R[1, i] * axes[4] + R[2, i] * axes[5]
 
 
 @kernel
-def _frame_to_world(work, f, a, out):
-    """out = coAd(pose f) a for a wrench."""
-    pose = work.pose[f]
+def _frame_to_world(pose, a, out):
+    """out = coAd(pose) a for a wrench."""
     for i in range(3):
         out[i] = pose[i, 0] * a[0] + pose[i, 1] * a[1] + pose[i, 2] * a[2]
         out[3 + i] = pose[i, 0] * a[3] + pose[i, 1] * a[4] + pose[i, 2] * a[5]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from elver.kernels.cache import kernel
 from elver.kernels.closures import hold_residual, hold_tangent
-from elver.kernels.recursion import backward, forward, project, tangent, tangent_backward
+from elver.kernels.recursion import backward, forward, project, registers, tangent, tangent_backward
 from elver.kernels.strain_loads import strain_residual, strain_tangent
 
 __all__ = ["evaluate_residual", "evaluate_tangent"]
@@ -19,24 +19,58 @@ __all__ = ["evaluate_residual", "evaluate_tangent"]
 @kernel
 def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
     """work.residual = R; also leaves poses, twists and wrenches of all frames in ``work``."""
-    residual = work.residual
+    p, w, residual = program, work, work.residual
+    offset = 6 * p.free[0]
     for k in range(residual.size):
         residual[k] = 0.0
-    forward(program, work, base, twist, q, jets)
-    backward(program, work, inputs, jets)
-    hold_residual(program, work, base, multipliers, residual)
-    project(program, work, residual)
-    strain_residual(program, work, q, multipliers, inputs, residual)
+    registers(
+        p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, q, jets, w.register
+    )
+    forward(p.segment, p.poly_size, base, twist, w.register, jets, w.pose, w.eta, w.acc, w.vector, w.scalar, w.stumpff)
+    backward(
+        p.inertia, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
+        inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,
+    )
+    hold_residual(
+        offset + p.component.size, p.hold_frame, p.hold_pose, p.row_hold, p.row_axes, base, multipliers,
+        w.pose, w.vector, w.closure_map, w.closure, w.force, residual,
+    )
+    project(
+        offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
+        w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,
+    )
+    strain_residual(
+        offset, p.component, p.K_elastic, p.D_elastic, p.muscle_input, p.muscle_force, p.point_phi, p.point_rest,
+        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length, p.tendon_path, p.tendon_weight,
+        q, multipliers, inputs, w.vector, w.tendon_rate, residual,
+    )
 
 
 @kernel
 def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, weights, jets):
     """work.matrix = tangent at the state of the last :func:`evaluate_residual`."""
-    matrix = work.matrix
+    p, w, matrix = program, work, work.matrix
+    offset = 6 * p.free[0]
     for i in range(matrix.shape[0]):
         for k in range(matrix.shape[1]):
             matrix[i, k] = 0.0
-    tangent_backward(program, work, inputs, jets)
-    hold_tangent(program, work, base, multipliers)
-    tangent(program, work, base_columns, weights, jets, matrix)
-    strain_tangent(program, work, q, multipliers, inputs, weights, matrix)
+    tangent_backward(
+        p.inertia, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
+        inputs, jets, w.pose, w.eta, w.stiffness, w.vector, w.tangent_map,
+    )
+    hold_tangent(
+        p.hold_frame, p.hold_pose, p.row_hold, p.row_axes, base, multipliers,
+        w.pose, w.vector, w.closure_map, w.stiffness,
+    )
+    tangent(
+        offset, p.segment, p.active, p.slot_start, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
+        p.hold_frame, p.row_hold, w.closure, w.register, w.pose, w.eta, w.acc, w.force, w.stiffness,
+        w.column, w.local, w.hessian, w.combined, w.reaction, w.prefix, w.prefix_row, w.row, w.adjoint,
+        w.column_adjoint, w.vector, w.scalar, w.stumpff, w.tangent_map,
+        base_columns, weights, jets, matrix,
+    )
+    strain_tangent(
+        offset, p.component, p.K_elastic, p.D_elastic, p.point_phi, p.point_rest,
+        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
+        q, multipliers, inputs, weights, w.vector, w.tendon_rate, w.hessian6, matrix,
+    )

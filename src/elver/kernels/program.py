@@ -88,7 +88,6 @@ class Work(NamedTuple):
     scalar: Floats  # (3, 3, 2) dual c_1, c_2, c_3 with rates
     tangent_map: Floats  # (12, 2, 3, 3) dual matrices
     closure: Floats  # (rows, 6) closure rows as world wrenches
-    closure_rows: Ints  # (rows,) all multipliers; only its size is read
     closure_map: Floats  # (2, 3, 3): T⁻¹ and R of the hold at hand
     hessian6: Floats  # (6, 6)
     tendon_rate: Floats  # (tendons, n) ∂length/∂q
@@ -128,7 +127,6 @@ def work_for(program: Program) -> Work:
         scalar=np.zeros((3, 3, 2)),
         tangent_map=np.zeros((12, 2, 3, 3)),
         closure=np.zeros((max(rows, 1), 6)),
-        closure_rows=np.zeros(rows, dtype=np.int64),
         closure_map=np.zeros((2, 3, 3)),
         hessian6=np.zeros((6, 6)),
         tendon_rate=np.zeros((max(program.tendon_input.size, 1), n)),

@@ -21,7 +21,7 @@ from __future__ import annotations
 from elver.kernels.algebra import add_bracket, add_coad, stumpff
 from elver.kernels.cache import kernel
 
-__all__ = ["backward", "forward", "project", "tangent", "tangent_backward"]
+__all__ = ["backward", "forward", "project", "registers", "tangent", "tangent_backward"]
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -30,14 +30,12 @@ __all__ = ["backward", "forward", "project", "tangent", "tangent_backward"]
 
 
 @kernel
-def forward(program, work, base, twist, q, jets):
-    """Poses, twists and accelerations of all frames.
+def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, c, cs):
+    """Poses, twists and accelerations of all frames from the registers of all intervals.
 
-    ``base`` (4, 3) rows of R and position; ``twist`` (2, 6) body twist of the base and its rate; ``q`` (3, n)
-    coordinates and rates; ``jets`` = 1 for statics (rates are taken as zero), 3 for dynamics.
+    ``base`` (4, 3) rows of R and position; ``twist`` (2, 6) body twist of the base and its rate;
+    ``jets`` = 1 for statics (rates are taken as zero), 3 for dynamics.
     """
-    _registers(program, work, q, jets)
-    pose, eta, acc, v = work.pose, work.eta, work.acc, work.vector
     # Base: body twist to world axes; the base point is the origin, so its position drops out.
     for i in range(3):
         pose[0, 3, i] = 0.0
@@ -52,16 +50,15 @@ def forward(program, work, base, twist, q, jets):
                 for j in range(3):
                     eta[0, 3 * h + i] += base[i, j] * twist[0, 3 * h + j]
                     acc[0, 3 * h + i] += base[i, j] * twist[1, 3 * h + j]
-    for s in range(program.segment.shape[0]):
-        last = 3 * (program.poly_size[program.segment[s, 5], 0] + program.poly_size[program.segment[s, 5], 1] - 1)
-        before = program.segment[s, 0]
-        for i in range(program.segment[s, 1], program.segment[s, 1] + program.segment[s, 2]):
-            psi = work.register[i]
-            _dual_stumpff(work, psi, last, jets)
-            _advance_pose(pose, before, i + 1, psi, last, work.stumpff)
+    for s in range(segment.shape[0]):
+        last = 3 * (poly_size[segment[s, 5], 0] + poly_size[segment[s, 5], 1] - 1)
+        before = segment[s, 0]
+        for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
+            psi = register[i]
+            _dual_stumpff(psi, last, jets, cs, c)
+            _advance_pose(pose, before, i + 1, psi, last, cs)
             if jets == 3:
                 # y = T(-Ψ) Ψ' in the axes of the frame before, and its rate
-                c = work.scalar
                 for k in range(6):
                     v[0, k] = 0.0
                     v[1, k] = 0.0
@@ -109,20 +106,18 @@ def forward(program, work, base, twist, q, jets):
 
 
 @kernel
-def _registers(program, work, q, jets):
+def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, rest, moment_phi, q, jets, register):
     """Moments of the strain and the Lie polynomial, with time rates, for every interval."""
-    component = program.component
-    for s in range(program.segment.shape[0]):
-        first, count = program.segment[s, 3], program.segment[s, 4]
-        poly = program.segment[s, 5]
-        moments, operations = program.poly_size[poly, 0], program.poly_size[poly, 1]
-        pair, beta, linear = program.poly_pair[poly], program.poly_beta[poly], program.poly_linear[poly]
-        for i in range(program.segment[s, 1], program.segment[s, 1] + program.segment[s, 2]):
-            r = work.register[i]
+    for s in range(segment.shape[0]):
+        first, count, poly = segment[s, 3], segment[s, 4], segment[s, 5]
+        moments, operations = poly_size[poly, 0], poly_size[poly, 1]
+        pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
+        for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
+            r = register[i]
             for m in range(moments):
-                phi = program.phi[i, m]
+                phi = moment_phi[i, m]
                 for c in range(6):
-                    r[3 * m, c] = program.rest[i, m, c]
+                    r[3 * m, c] = rest[i, m, c]
                     r[3 * m + 1, c] = 0.0
                     r[3 * m + 2, c] = 0.0
                 for jet in range(jets):
@@ -185,9 +180,8 @@ def _add_scaled(out, i, scalar, jet, n, a, j):
 
 
 @kernel
-def _dual_stumpff(work, psi, row, jets):
-    """Dual c_1, c_2, c_3 of Ψ·Ψ with rates into work.scalar; real c_0 … c_9 into work.stumpff."""
-    c, out = work.stumpff, work.scalar
+def _dual_stumpff(psi, row, jets, c, out):
+    """Dual c_1, c_2, c_3 of Ψ·Ψ with rates into ``out``; real c_0 … c_9 into ``c``."""
     phi, phi_e = _dual_dot(psi, row, psi, row)
     stumpff(phi, c)
     if jets == 3:
@@ -299,44 +293,46 @@ def _add_wrench_to_world(pose, f, a, j, out, i):
 
 
 @kernel
-def backward(program, work, inputs, jets):
+def backward(
+    inertia, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
+    pose, eta, acc, force, v,
+):
     """Wrench demanded by each frame itself: inertia minus gravity minus applied loads, in world axes.
 
     F = M (η' - γ) + coad(η) M η - F_load. :func:`project` sums them from the tips home.
     """
-    pose, force, v = work.pose, work.force, work.vector
     scale = 1.0
-    if program.gravity_input[0] >= 0:
-        scale = inputs[program.gravity_input[0]]
+    if gravity_input[0] >= 0:
+        scale = inputs[gravity_input[0]]
     for f in range(force.shape[0]):
         for k in range(6):
             force[f, k] = 0.0
-            v[0, k] = work.acc[f, k]
+            v[0, k] = acc[f, k]
             v[3, k] = 0.0
             v[4, k] = 0.0
         for k in range(3):
-            v[0, 3 + k] -= scale * program.gravity[k]
-        M = program.inertia[f]
+            v[0, 3 + k] -= scale * gravity[k]
+        M = inertia[f]
         _twist_to_body(pose, f, v, 0, v, 1)
         for i in range(6):
             for k in range(6):
                 v[3, i] += M[i, k] * v[1, k]
         if jets == 3:
-            _twist_to_body(pose, f, work.eta, f, v, 2)
+            _twist_to_body(pose, f, eta, f, v, 2)
             for i in range(6):
                 for k in range(6):
                     v[4, i] += M[i, k] * v[2, k]
             add_coad(v, 3, 1.0, v, 2, v, 4)
         _add_wrench_to_world(pose, f, v, 3, force, f)
-    for j in range(program.load_frame.size):
-        f = program.load_frame[j]
-        amount = inputs[program.load_input[j]]
-        if program.load_follows[j] == 1:
+    for j in range(load_frame.size):
+        f = load_frame[j]
+        amount = inputs[load_input[j]]
+        if load_follows[j] == 1:
             for k in range(6):
-                v[0, k] = -amount * program.load_wrench[j, k]
+                v[0, k] = -amount * load_wrench[j, k]
             _add_wrench_to_world(pose, f, v, 0, force, f)
         else:
-            w = program.load_wrench[j]
+            w = load_wrench[j]
             p = pose[f, 3]
             force[f, 0] -= amount * (w[0] + p[1] * w[5] - p[2] * w[4])
             force[f, 1] -= amount * (w[1] + p[2] * w[3] - p[0] * w[5])
@@ -346,72 +342,74 @@ def backward(program, work, inputs, jets):
 
 
 @kernel
-def project(program, work, residual):
+def project(
+    offset, segment, component, poly_size, poly_pair, poly_beta, poly_linear, moment_phi, register, pose, force,
+    bar, v, c, cs, residual,
+):
     """Sum the wrenches from the tips to the base and project them on the coordinates, into ``residual``.
 
     Each interval projects by reverse accumulation through T(-Ψ) and the Lie polynomial: no columns are formed.
     """
-    force, v, bar = work.force, work.vector, work.adjoint
-    offset = 6 * program.free[0]
-    for s in range(program.segment.shape[0] - 1, -1, -1):
-        parent, start, intervals = program.segment[s, 0], program.segment[s, 1], program.segment[s, 2]
-        first, count, poly = program.segment[s, 3], program.segment[s, 4], program.segment[s, 5]
-        moments, operations = program.poly_size[poly, 0], program.poly_size[poly, 1]
+    for s in range(segment.shape[0] - 1, -1, -1):
+        parent, start, intervals = segment[s, 0], segment[s, 1], segment[s, 2]
+        first, count, poly = segment[s, 3], segment[s, 4], segment[s, 5]
+        moments, operations = poly_size[poly, 0], poly_size[poly, 1]
+        pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
         last = 3 * (moments + operations - 1)
         for i in range(start + intervals - 1, start - 1, -1):
             before = i
             if i == start:
                 before = parent
-            r = work.register[i]
-            _wrench_to_body(work.pose, before, force, i + 1, v, 0)
-            _dual_stumpff(work, r, last, 1)
+            r = register[i]
+            _wrench_to_body(pose, before, force, i + 1, v, 0)
+            _dual_stumpff(r, last, 1, cs, c)
             for j in range(moments + operations):
                 for k in range(6):
                     bar[j, k] = 0.0
-            _add_tangent_transposed(work, r, last, v, 0, bar, moments + operations - 1)
-            _reverse(program, poly, r, bar)
+            _add_tangent_transposed(c, r, last, v, bar, moments + operations - 1)
+            _reverse(moments, operations, pair, beta, linear, r, bar)
             for m in range(moments):
-                phi = program.phi[i, m]
+                phi, out = moment_phi[i, m], bar[m]
                 for k in range(count):
-                    residual[offset + first + k] += phi[k] * bar[m, program.component[first + k]]
+                    residual[offset + first + k] += phi[k] * out[component[first + k]]
             for k in range(6):
                 force[before, k] += force[i + 1, k]
     if offset > 0:
-        _wrench_to_body(work.pose, 0, force, 0, v, 0)
+        _wrench_to_body(pose, 0, force, 0, v, 0)
         for k in range(6):
             residual[k] += v[0, k]
 
 
 @kernel
-def _add_tangent_transposed(work, r, last, f, j, bar, out):
-    """bar[out] += T(-Ψ)ᵀ f[j] = c_1 f - c_2 coad(Ψ) f + c_3 Ψ (Ψ·f), all dual, for a wrench f."""
-    c, v = work.scalar, work.vector
+def _add_tangent_transposed(c, r, last, v, bar, out):
+    """bar[out] += T(-Ψ)ᵀ f = c_1 f - c_2 coad(Ψ) f + c_3 Ψ (Ψ·f), all dual, for the wrench f = v[0].
+
+    Leaves coad(Ψ) f in v[15].
+    """
     for k in range(6):
         v[15, k] = 0.0
-    add_coad(v, 15, 1.0, r, last, f, j)
-    real = r[last, 0] * f[j, 3] + r[last, 1] * f[j, 4] + r[last, 2] * f[j, 5]
+    add_coad(v, 15, 1.0, r, last, v, 0)
+    real = r[last, 0] * v[0, 3] + r[last, 1] * v[0, 4] + r[last, 2] * v[0, 5]
     dual = 0.0
     for k in range(6):
-        dual += r[last, k] * f[j, k]
+        dual += r[last, k] * v[0, k]
     along = c[0, 2, 0] * real
     along_e = c[0, 2, 0] * dual + c[0, 2, 1] * real
     for k in range(3):
         bar[out, k] += (
-            c[0, 0, 0] * f[j, k]
-            + c[0, 0, 1] * f[j, 3 + k]
+            c[0, 0, 0] * v[0, k]
+            + c[0, 0, 1] * v[0, 3 + k]
             - c[0, 1, 0] * v[15, k]
             - c[0, 1, 1] * v[15, 3 + k]
             + along * r[last, 3 + k]
             + along_e * r[last, k]
         )
-        bar[out, 3 + k] += c[0, 0, 0] * f[j, 3 + k] - c[0, 1, 0] * v[15, 3 + k] + along * r[last, k]
+        bar[out, 3 + k] += c[0, 0, 0] * v[0, 3 + k] - c[0, 1, 0] * v[15, 3 + k] + along * r[last, k]
 
 
 @kernel
-def _reverse(program, poly, r, bar):
+def _reverse(moments, operations, pair, beta, linear, r, bar):
     """Adjoint of the Lie polynomial: from the last register of ``bar`` down to the moments."""
-    moments, operations = program.poly_size[poly, 0], program.poly_size[poly, 1]
-    pair, beta, linear = program.poly_pair[poly], program.poly_beta[poly], program.poly_linear[poly]
     for o in range(operations - 1, -1, -1):
         out = moments + o
         for j in range(out):
@@ -431,20 +429,22 @@ def _reverse(program, poly, r, bar):
 
 
 @kernel
-def tangent_backward(program, work, inputs, jets):
+def tangent_backward(
+    inertia, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
+    pose, eta, B, v, maps,
+):
     """Matrices [K D M] of each frame: variation of its demanded wrench with (ζ, ζ', ζ''), not yet summed."""
-    pose, B, v = work.pose, work.stiffness, work.vector
-    block, rotated = work.tangent_map[0], work.tangent_map[1]
+    block, rotated = maps[0], maps[1]
     scale = 1.0
-    if program.gravity_input[0] >= 0:
-        scale = inputs[program.gravity_input[0]]
-    gx, gy, gz = scale * program.gravity[0], scale * program.gravity[1], scale * program.gravity[2]
+    if gravity_input[0] >= 0:
+        scale = inputs[gravity_input[0]]
+    gx, gy, gz = scale * gravity[0], scale * gravity[1], scale * gravity[2]
     for f in range(B.shape[0]):
         b = B[f]
         for i in range(6):
             for k in range(18):
                 b[i, k] = 0.0
-        M = program.inertia[f]
+        M = inertia[f]
         if M[3, 3] == 0.0 and M[0, 0] == 0.0:
             continue
         R, p = pose[f], pose[f, 3]
@@ -491,7 +491,7 @@ def tangent_backward(program, work, inputs, jets):
             b[i, 2] -= h0 * gy - h1 * gx
         if jets == 3:
             # D = -( M ad(η) + ad(η)ᵀ M + adT(M η) )
-            e = work.eta[f]
+            e = eta[f]
             wx, wy, wz, vx, vy, vz = e[0], e[1], e[2], e[3], e[4], e[5]
             for i in range(6):
                 a0, a1, a2 = b[i, 12], b[i, 13], b[i, 14]
@@ -518,12 +518,12 @@ def tangent_backward(program, work, inputs, jets):
             _add_hat(b, 0, 6, -1.0, cx, cy, cz)
             _add_hat(b, 0, 9, -1.0, nx, ny, nz)
             _add_hat(b, 3, 6, -1.0, nx, ny, nz)
-    for j in range(program.load_frame.size):
-        if program.load_follows[j] == 0:
+    for j in range(load_frame.size):
+        if load_follows[j] == 0:
             # dead load: K = -(ĉ + p̂ f̂ ; f̂) on the rotation
-            f = program.load_frame[j]
-            amount = inputs[program.load_input[j]]
-            w = program.load_wrench[j]
+            f = load_frame[j]
+            amount = inputs[load_input[j]]
+            w = load_wrench[j]
             b, p = B[f], pose[f, 3]
             _add_hat(b, 0, 0, -amount, w[0], w[1], w[2])
             _add_hat(b, 3, 0, -amount, w[3], w[4], w[5])
@@ -546,24 +546,26 @@ def _add_hat(b, i, k, scale, x, y, z):
 
 
 @kernel
-def tangent(program, work, base_columns, weights, jets, matrix):
+def tangent(
+    offset, segment, active, slot_start, poly_size, poly_pair, poly_beta, poly_linear, moment_phi,
+    hold_frame, row_hold, closure, register, pose, eta, acc, force, B,
+    column, z, hessian, u, y, U, rows, row, bar, dbar, v, dual, cs, maps,
+    base_columns, weights, jets, matrix,
+):
     """Add weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'' to ``matrix``, with closure rows and columns.
 
     ``base_columns`` (18, 6): body variations (δζ, δη, δη') of the base per unknown of the base.
-    ``work.force`` must hold summed wrenches (after :func:`project`), ``work.stiffness`` single ones.
+    ``force`` must hold summed wrenches (after :func:`project`), ``B`` the matrices of single frames.
     """
-    B, pose = work.stiffness, work.pose
-    offset = 6 * program.free[0]
-    size = offset + program.component.size
-    U, rows, z, u, y = work.prefix, work.prefix_row, work.local, work.combined, work.reaction
+    size = row.size
     w0, w1, w2 = weights[0], weights[1], weights[2]
     # Suffix sums
-    for s in range(program.segment.shape[0] - 1, -1, -1):
-        start = program.segment[s, 1]
-        for i in range(start + program.segment[s, 2] - 1, start - 1, -1):
+    for s in range(segment.shape[0] - 1, -1, -1):
+        start = segment[s, 1]
+        for i in range(start + segment[s, 2] - 1, start - 1, -1):
             before = i
             if i == start:
-                before = program.segment[s, 0]
+                before = segment[s, 0]
             for a in range(6):
                 for k in range(18):
                     B[before, a, k] += B[i + 1, a, k]
@@ -573,25 +575,29 @@ def tangent(program, work, base_columns, weights, jets, matrix):
         for a in range(6):
             rows[a, k] = 0.0
     if offset > 0:
-        _base_columns(work, base_columns)
+        _base_columns(pose, eta, base_columns, U, rows, v)
         for a in range(6):
             for k in range(6):
-                work.vector[0, k] = rows[k, a]
-            _row_product(work.vector[0], B[0], U, 6, matrix[a])
-    _closures(program, work, 0, size, matrix)
-    row = work.row
-    for s in range(program.segment.shape[0]):
-        first, poly = offset + program.segment[s, 3], program.segment[s, 5]
-        moments = program.poly_size[poly, 0]
-        start, strains = program.segment[s, 1], program.active[s, 0]
-        for i in range(start, start + program.segment[s, 2]):
+                v[0, k] = rows[k, a]
+            _row_product(v[0], B[0], U, 6, matrix[a])
+    _closures(hold_frame, row_hold, closure, 0, U, rows, size, matrix)
+    for s in range(segment.shape[0]):
+        first, poly = offset + segment[s, 3], segment[s, 5]
+        moments, operations = poly_size[poly, 0], poly_size[poly, 1]
+        pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
+        start, strains, slots = segment[s, 1], active[s, 0], slot_start[s]
+        for i in range(start, start + segment[s, 2]):
             before = i
             if i == start:
-                before = program.segment[s, 0]
-            _columns(program, work, s, i, jets)
-            _world_columns(work, before, i, 3 * (moments + program.poly_size[poly, 1] - 1), strains * moments, jets)
-            _hessian(program, work, s, i, before)
-            b = B[i + 1]
+                before = segment[s, 0]
+            r, phis, b = register[i], moment_phi[i], B[i + 1]
+            last = 3 * (moments + operations - 1)
+            _columns(moments, operations, pair, beta, linear, active[s], r, jets, column)
+            _dual_stumpff(r, last, jets, cs, dual)
+            _world_map(pose, eta, acc, before, r, last, dual, jets, maps)
+            _world_columns(maps, column, last, strains * moments, jets, z)
+            _wrench_to_body(pose, before, force, i + 1, v, 0)
+            _hessian(moments, operations, pair, beta, linear, active[s], r, column, dual, cs, bar, dbar, v, hessian)
             for a in range(strains * moments):
                 za, ua, ya = z[a], u[a], y[a]
                 for k in range(6):
@@ -603,16 +609,16 @@ def tangent(program, work, base_columns, weights, jets, matrix):
                     for c in range(18):
                         total += b[k, c] * ua[c]
                     ya[k] = total
-                add_coad(y, a, w0, za, 0, work.force, i + 1)
+                add_coad(y, a, w0, za, 0, force, i + 1)
             # columns of this interval in the rows of everything nearer to the base
             for slot in range(strains):
-                for k in range(program.slot_start[s, slot], program.slot_start[s, slot + 1]):
+                for k in range(slots[slot], slots[slot + 1]):
                     for c in range(size):
                         row[c] = 0.0
                     for c in range(6):
                         value = 0.0
                         for m in range(moments):
-                            value += program.phi[i, m, k] * y[slot * moments + m, c]
+                            value += phis[m, k] * y[slot * moments + m, c]
                         source = rows[c]
                         for j in range(size):
                             row[j] += value * source[j]
@@ -620,9 +626,9 @@ def tangent(program, work, base_columns, weights, jets, matrix):
                         matrix[j, first + k] += row[j]
             # now this interval joins the prefix
             for slot in range(strains):
-                low, high = program.slot_start[s, slot], program.slot_start[s, slot + 1]
+                low, high = slots[slot], slots[slot + 1]
                 for m in range(moments):
-                    phi, ua, za = program.phi[i, m], u[slot * moments + m], z[slot * moments + m]
+                    phi, ua, za = phis[m], u[slot * moments + m], z[slot * moments + m]
                     for c in range(18):
                         target = U[c]
                         for k in range(low, high):
@@ -638,16 +644,16 @@ def tangent(program, work, base_columns, weights, jets, matrix):
                     row[k] = 0.0
                 _row_product(z[a, 0], b, U, size, row)
                 for other in range(strains):
-                    for k in range(program.slot_start[s, other], program.slot_start[s, other + 1]):
+                    for k in range(slots[other], slots[other + 1]):
                         total = 0.0
                         for j in range(moments):
-                            total += program.phi[i, j, k] * work.hessian[a, other * moments + j]
+                            total += phis[j, k] * hessian[a, other * moments + j]
                         row[first + k] += w0 * total
-                for k in range(program.slot_start[s, slot], program.slot_start[s, slot + 1]):
-                    value, out = program.phi[i, m, k], matrix[first + k]
+                for k in range(slots[slot], slots[slot + 1]):
+                    value, out = phis[m, k], matrix[first + k]
                     for c in range(size):
                         out[c] += value * row[c]
-            _closures(program, work, i + 1, size, matrix)
+            _closures(hold_frame, row_hold, closure, i + 1, U, rows, size, matrix)
 
 
 @kernel
@@ -661,9 +667,8 @@ def _row_product(z, b, U, size, out):
 
 
 @kernel
-def _base_columns(work, base_columns):
+def _base_columns(pose, eta, base_columns, U, rows, v):
     """Columns and rows of a free base: ζ = Ad δζ, ζ' = Ad δη, ζ'' = Ad δη' + [η, ζ'] in world axes."""
-    U, rows, v = work.prefix, work.prefix_row, work.vector
     for k in range(6):
         for a in range(6):
             v[0, a] = base_columns[a, k]
@@ -671,11 +676,11 @@ def _base_columns(work, base_columns):
             v[2, a] = base_columns[12 + a, k]
             v[6, a] = 0.0
         v[6, k] = 1.0
-        _to_world(work.pose, 0, v, 0, v, 3)
-        _to_world(work.pose, 0, v, 1, v, 4)
-        _to_world(work.pose, 0, v, 2, v, 5)
-        add_bracket(v, 5, 1.0, work.eta, 0, v, 4)
-        _to_world(work.pose, 0, v, 6, v, 7)
+        _to_world(pose, 0, v, 0, v, 3)
+        _to_world(pose, 0, v, 1, v, 4)
+        _to_world(pose, 0, v, 2, v, 5)
+        add_bracket(v, 5, 1.0, eta, 0, v, 4)
+        _to_world(pose, 0, v, 6, v, 7)
         for a in range(6):
             U[a, k] = v[3, a]
             U[6 + a, k] = v[4, a]
@@ -684,15 +689,11 @@ def _base_columns(work, base_columns):
 
 
 @kernel
-def _columns(program, work, s, i, jets):
-    """Variation of all registers of interval i with each moment of each free strain, with time rates."""
-    poly = program.segment[s, 5]
-    moments, operations = program.poly_size[poly, 0], program.poly_size[poly, 1]
-    pair, beta, linear = program.poly_pair[poly], program.poly_beta[poly], program.poly_linear[poly]
-    r = work.register[i]
-    for a in range(program.active[s, 0] * moments):
-        d = work.column[a]
-        m, component = a % moments, program.active[s, 1 + a // moments]
+def _columns(moments, operations, pair, beta, linear, active, r, jets, column):
+    """Variation of all registers of one interval with each moment of each free strain, with time rates."""
+    for a in range(active[0] * moments):
+        d = column[a]
+        m, component = a % moments, active[1 + a // moments]
         for j in range(3 * (moments + operations)):
             for k in range(6):
                 d[j, k] = 0.0
@@ -714,11 +715,8 @@ def _columns(program, work, s, i, jets):
 
 
 @kernel
-def _world_columns(work, before, i, last, count, jets):
-    """Columns z = Ad T(-Ψ) ∂Ψ and their two rates in world axes, through W = Ad T as dual matrices with rates."""
-    maps, psi, d, z = work.tangent_map, work.register[i], work.column, work.local
-    _dual_stumpff(work, psi, last, jets)
-    c = work.scalar
+def _world_map(pose, eta, acc, before, psi, last, c, jets, maps):
+    """W = Ad T(-Ψ) as a dual matrix with its two rates, in maps[6:9]."""
     # T and its rates in maps[0:3]
     for jet in range(jets):
         T = maps[jet]
@@ -743,7 +741,6 @@ def _world_columns(work, before, i, last, count, jets):
                     last + jet - k - j,
                 )
     # G = Ad and its rates in maps[3:6]
-    pose = work.pose
     G = maps[3]
     px, py, pz = pose[before, 3, 0], pose[before, 3, 1], pose[before, 3, 2]
     for b in range(3):
@@ -760,13 +757,18 @@ def _world_columns(work, before, i, last, count, jets):
                     if jet > 0:
                         maps[3 + jet, part, a, b] = 0.0
     if jets == 3:
-        _add_cross_matrix(maps[4], work.eta, before, maps[3])
-        _add_cross_matrix(maps[5], work.acc, before, maps[3])
-        _add_cross_matrix(maps[5], work.eta, before, maps[4])
+        _add_cross_matrix(maps[4], eta, before, maps[3])
+        _add_cross_matrix(maps[5], acc, before, maps[3])
+        _add_cross_matrix(maps[5], eta, before, maps[4])
     for jet in range(jets):
         for k in range(jet + 1):
             factor = 2.0 if (jet == 2 and k == 1) else 1.0
             _add_dual_product(maps[6 + jet], factor, maps[3 + k], maps[jet - k])
+
+
+@kernel
+def _world_columns(maps, d, last, count, jets, z):
+    """Columns z = W ∂Ψ and their two rates in world axes."""
     for a in range(count):
         for jet in range(3):
             for k in range(6):
@@ -846,28 +848,22 @@ def _add_dual_apply(out, i, factor, A, x, j):
 
 
 @kernel
-def _hessian(program, work, s, i, before):
-    """work.hessian[a, b] = F · ∂z_b/∂α_a inside interval i, by reverse accumulation along each direction."""
-    poly = program.segment[s, 5]
-    moments, operations = program.poly_size[poly, 0], program.poly_size[poly, 1]
+def _hessian(moments, operations, pair, beta, linear, active, r, column, c, real_c, bar, dbar, v, hessian):
+    """hessian[a, b] = f · ∂(T(-Ψ)∂_bΨ)/∂α_a inside one interval, f = v[0], by reverse accumulation."""
     registers = moments + operations
-    pair, beta, linear = program.poly_pair[poly], program.poly_beta[poly], program.poly_linear[poly]
     last = 3 * (registers - 1)
-    r, bar, dbar, v = work.register[i], work.adjoint, work.column_adjoint, work.vector
-    c, real_c = work.scalar, work.stumpff
-    _wrench_to_body(work.pose, before, work.force, i + 1, v, 0)
     for j in range(registers):
         for k in range(6):
             bar[j, k] = 0.0
-    _add_tangent_transposed(work, r, last, v, 0, bar, registers - 1)  # leaves coad(Ψ) f in v[15]
-    _reverse(program, poly, r, bar)
+    _add_tangent_transposed(c, r, last, v, bar, registers - 1)
+    _reverse(moments, operations, pair, beta, linear, r, bar)
     f_real = r[last, 0] * v[0, 3] + r[last, 1] * v[0, 4] + r[last, 2] * v[0, 5]
     f_dual = 0.0
     for k in range(6):
         f_dual += r[last, k] * v[0, k]
     phi_e = 2.0 * (r[last, 0] * r[last, 3] + r[last, 1] * r[last, 4] + r[last, 2] * r[last, 5])
-    for b in range(program.active[s, 0] * moments):
-        d = work.column[b]
+    for b in range(active[0] * moments):
+        d = column[b]
         for j in range(registers):
             for k in range(6):
                 dbar[j, k] = 0.0
@@ -927,21 +923,21 @@ def _hessian(program, work, s, i, before):
                 add_coad(dbar, x, beta[o], d, 3 * y, bar, out)
                 add_coad(dbar, y, -beta[o], r, 3 * x, dbar, out)
                 add_coad(dbar, y, -beta[o], d, 3 * x, bar, out)
-        for a in range(program.active[s, 0] * moments):
-            work.hessian[b, a] = dbar[a % moments, program.active[s, 1 + a // moments]]
+        for a in range(active[0] * moments):
+            hessian[b, a] = dbar[a % moments, active[1 + a // moments]]
 
 
 @kernel
-def _closures(program, work, frame, size, matrix):
+def _closures(hold_frame, row_hold, closure, frame, U, rows, size, matrix):
     """Closure rows and columns of the holds on ``frame``: J ∂C below, Jᵀ to the right."""
-    for j in range(program.row_hold.size):
-        if program.hold_frame[program.row_hold[j]] == frame:
-            w = work.closure[j]
+    for j in range(row_hold.size):
+        if hold_frame[row_hold[j]] == frame:
+            w = closure[j]
             for k in range(size):
                 below = 0.0
                 right = 0.0
                 for c in range(6):
-                    below += w[c] * work.prefix[c, k]
-                    right += w[c] * work.prefix_row[c, k]
+                    below += w[c] * U[c, k]
+                    right += w[c] * rows[c, k]
                 matrix[size + j, k] += below
                 matrix[k, size + j] += right

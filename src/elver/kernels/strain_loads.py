@@ -20,71 +20,79 @@ __all__ = ["strain_residual", "strain_tangent"]
 
 
 @kernel
-def strain_residual(program, work, q, multipliers, inputs, residual):
+def strain_residual(
+    offset, component, K_elastic, D_elastic, muscle_input, muscle_force, point_phi, point_rest,
+    tendon_input, tendon_factor, tendon_row, tendon_length, tendon_path, tendon_weight,
+    q, multipliers, inputs, v, tendon_rate, residual,
+):
     """Add elastic, viscous, muscle and tendon forces, and the closure rows of spooled tendons."""
-    offset, n = 6 * program.free[0], program.component.size
+    n = component.size
     for i in range(n):
         total = 0.0
         for k in range(n):
-            total += program.K_elastic[i, k] * q[0, k] + program.D_elastic[i, k] * q[1, k]
+            total += K_elastic[i, k] * q[0, k] + D_elastic[i, k] * q[1, k]
         residual[offset + i] += total
-    for j in range(program.muscle_input.size):
-        amount = inputs[program.muscle_input[j]]
+    for j in range(muscle_input.size):
+        amount = inputs[muscle_input[j]]
         for k in range(n):
-            residual[offset + k] += amount * program.muscle_force[j, k]
-    xi, w = work.vector[0], work.vector[1]
-    for t in range(program.tendon_input.size):
-        rate = work.tendon_rate[t]
+            residual[offset + k] += amount * muscle_force[j, k]
+    xi, w = v[0], v[1]
+    for t in range(tendon_input.size):
+        rate = tendon_rate[t]
         for k in range(n):
             rate[k] = 0.0
         length = 0.0
-        for g in range(program.point_rest.shape[0]):
-            weight = program.tendon_weight[t, g]
+        for g in range(point_rest.shape[0]):
+            weight = tendon_weight[t, g]
             if weight != 0.0:
-                _strain(program, g, q, xi)
-                norm = _direction(program, t, g, xi, w)
+                _strain(component, point_phi[g], point_rest[g], q, xi)
+                norm = _direction(tendon_path[t, g], xi, w)
                 length += weight * norm
                 for k in range(n):
-                    rate[k] += weight * w[program.component[k]] * program.point_phi[g, k]
-        row = program.tendon_row[t]
+                    rate[k] += weight * w[component[k]] * point_phi[g, k]
+        row = tendon_row[t]
         if row >= 0:
-            residual[offset + n + row] = length - program.tendon_length[t] + inputs[program.tendon_input[t]]
+            residual[offset + n + row] = length - tendon_length[t] + inputs[tendon_input[t]]
             tension = multipliers[row]
         else:
-            tension = program.tendon_factor[t] * inputs[program.tendon_input[t]]
+            tension = tendon_factor[t] * inputs[tendon_input[t]]
         for k in range(n):
             residual[offset + k] += tension * rate[k]
 
 
 @kernel
-def strain_tangent(program, work, q, multipliers, inputs, weights, matrix):
-    """Add the variation of :func:`strain_residual`; ``work.tendon_rate`` must be up to date."""
-    offset, n = 6 * program.free[0], program.component.size
+def strain_tangent(
+    offset, component, K_elastic, D_elastic, point_phi, point_rest,
+    tendon_input, tendon_factor, tendon_row, tendon_path, tendon_weight,
+    q, multipliers, inputs, weights, v, tendon_rate, h, matrix,
+):
+    """Add the variation of :func:`strain_residual`; ``tendon_rate`` must be up to date."""
+    n = component.size
     for i in range(n):
         for k in range(n):
             matrix[offset + i, offset + k] += (
-                weights[0] * program.K_elastic[i, k] + weights[1] * program.D_elastic[i, k]
+                weights[0] * K_elastic[i, k] + weights[1] * D_elastic[i, k]
             )
-    xi, w, h = work.vector[0], work.vector[1], work.hessian6
-    for t in range(program.tendon_input.size):
-        row = program.tendon_row[t]
+    xi, w = v[0], v[1]
+    for t in range(tendon_input.size):
+        row = tendon_row[t]
         if row >= 0:
             tension = multipliers[row]
             for k in range(n):
-                matrix[offset + k, offset + n + row] += work.tendon_rate[t, k]
-                matrix[offset + n + row, offset + k] += weights[0] * work.tendon_rate[t, k]
+                matrix[offset + k, offset + n + row] += tendon_rate[t, k]
+                matrix[offset + n + row, offset + k] += weights[0] * tendon_rate[t, k]
         else:
-            tension = program.tendon_factor[t] * inputs[program.tendon_input[t]]
+            tension = tendon_factor[t] * inputs[tendon_input[t]]
         if tension == 0.0:
             continue
-        for g in range(program.point_rest.shape[0]):
-            weight = program.tendon_weight[t, g] * tension * weights[0]
+        for g in range(point_rest.shape[0]):
+            weight = tendon_weight[t, g] * tension * weights[0]
             if weight == 0.0:
                 continue
-            _strain(program, g, q, xi)
-            norm = _direction(program, t, g, xi, w)
+            _strain(component, point_phi[g], point_rest[g], q, xi)
+            norm = _direction(tendon_path[t, g], xi, w)
             # W P Wᵀ = (W Wᵀ - w wᵀ) / |c| with W = [D̂; 1]
-            path = program.tendon_path[t, g]
+            path = tendon_path[t, g]
             d0, d1, d2 = path[0], path[1], path[2]
             square = d0 * d0 + d1 * d1 + d2 * d2
             for a in range(3):
@@ -101,28 +109,27 @@ def strain_tangent(program, work, q, multipliers, inputs, weights, matrix):
             for a in range(6):
                 for b in range(6):
                     h[a, b] = (h[a, b] - w[a] * w[b]) / norm
-            phi = program.point_phi[g]
+            phi = point_phi[g]
             for i in range(n):
-                left, a = weight * phi[i], program.component[i]
+                left, a = weight * phi[i], component[i]
                 if left != 0.0:
                     out = matrix[offset + i]
                     for k in range(n):
-                        out[offset + k] += left * h[a, program.component[k]] * phi[k]
+                        out[offset + k] += left * h[a, component[k]] * phi[k]
 
 
 @kernel
-def _strain(program, g, q, xi):
-    """Strain at quadrature point g."""
+def _strain(component, phi, rest, q, xi):
+    """Strain at a quadrature point."""
     for c in range(6):
-        xi[c] = program.point_rest[g, c]
-    for k in range(program.component.size):
-        xi[program.component[k]] += program.point_phi[g, k] * q[0, k]
+        xi[c] = rest[c]
+    for k in range(component.size):
+        xi[component[k]] += phi[k] * q[0, k]
 
 
 @kernel
-def _direction(program, t, g, xi, w):
-    """w = (D×u; u) of tendon t at point g; returns |c|."""
-    path = program.tendon_path[t, g]
+def _direction(path, xi, w):
+    """w = (D×u; u) of a tendon at a point; returns |c|."""
     d0, d1, d2 = path[0], path[1], path[2]
     c0 = xi[3] + xi[1] * d2 - xi[2] * d1 + path[3]
     c1 = xi[4] + xi[2] * d0 - xi[0] * d2 + path[4]

@@ -219,24 +219,24 @@ class _Piecewise:
             raise _no_modes(type(self).__name__, 'strains="kirchhoff"')
 
     @classmethod
-    def planar(cls, elements: int | Iterable[float]) -> Self:
+    def planar(cls, elements: int | tuple[float, ...]) -> Self:
         """Bending in the xy plane (K_z)."""
-        return cls(elements if isinstance(elements, int) else tuple(elements), "planar")
+        return cls(elements, "planar")
 
     @classmethod
-    def kirchhoff(cls, elements: int | Iterable[float]) -> Self:
+    def kirchhoff(cls, elements: int | tuple[float, ...]) -> Self:
         """Bending and torsion (K_x, K_y, K_z)."""
-        return cls(elements if isinstance(elements, int) else tuple(elements), "kirchhoff")
+        return cls(elements, "kirchhoff")
 
     @classmethod
-    def extensible(cls, elements: int | Iterable[float]) -> Self:
+    def extensible(cls, elements: int | tuple[float, ...]) -> Self:
         """Kirchhoff rod that also stretches (K_x, K_y, K_z, Γ_x)."""
-        return cls(elements if isinstance(elements, int) else tuple(elements), "extensible")
+        return cls(elements, "extensible")
 
     @classmethod
-    def reissner(cls, elements: int | Iterable[float]) -> Self:
+    def reissner(cls, elements: int | tuple[float, ...]) -> Self:
         """All six strains."""
-        return cls(elements if isinstance(elements, int) else tuple(elements), "reissner")
+        return cls(elements, "reissner")
 
     @cached_property
     def _ends(self) -> Array:

@@ -100,7 +100,7 @@ class Rod:
         ):
             value = getattr(self, name)
             if isinstance(value, type) or not isinstance(value, kind):
-                raise BadInput(f"{name} = {value!r} is not a {name} for a rod: pass e.g. {example}")
+                raise BadInput(f"{name} = {value!r} cannot be used: pass e.g. {example}")
         self._check_basis()
         put("nodes", self._check_nodes())
         if self.rest is not None and not callable(self.rest):

@@ -1,0 +1,66 @@
+"""Signals: their values, their smoothness, and refusals."""
+
+import numpy as np
+import pytest
+
+from elver.actuation import c2_ramp, evaluate, ramp, sampled, smooth_step, triangle
+from elver.errors import BadInput
+
+
+@pytest.mark.parametrize("build", [ramp, smooth_step, c2_ramp])
+def test_transitions_go_from_before_to_after(build):
+    signal = build(1.0, 3.0, before=2.0, after=-4.0)
+    assert [signal(t) for t in (0.0, 1.0, 2.0, 3.0, 9.0)] == pytest.approx([2.0, 2.0, -1.0, -4.0, -4.0])
+
+
+def test_formulas():
+    tau = 0.3
+    assert ramp(0, 2)(0.6) == pytest.approx(tau)
+    assert smooth_step(0, 2)(0.6) == pytest.approx(6 * tau**5 - 15 * tau**4 + 10 * tau**3)
+    assert c2_ramp(0, 2)(0.6) == pytest.approx(tau - np.sin(2 * np.pi * tau) / (2 * np.pi))
+
+
+@pytest.mark.parametrize("build", [smooth_step, c2_ramp])
+@pytest.mark.parametrize("end", [0.0, 1.0])
+def test_smooth_transitions_have_no_acceleration_at_their_ends(build, end):
+    signal, h = build(0.0, 1.0), 1e-4
+    second = (signal(end + h) - 2 * signal(end) + signal(end - h)) / h**2
+    # The third derivative is at most 60: a jump of it leaves 60 h / 6.
+    assert abs(second) < 60 * h
+
+
+def test_triangle_and_samples():
+    peak = triangle(8.0, t_peak=2.5, t_end=5.0)
+    assert [peak(t) for t in (-1, 0, 1.25, 2.5, 3.75, 5, 6)] == pytest.approx([0, 0, 4, 8, 4, 0, 0])
+    table = sampled(np.array([0.0, 1.0, 3.0]), [1.0, 2.0, 0.0])
+    assert [table(t) for t in (-1, 0.5, 2.0, 7.0)] == pytest.approx([1.0, 1.5, 1.0, 0.0])
+
+
+def test_evaluate_takes_numbers_and_callables():
+    assert evaluate(3, 0.0) == 3.0
+    assert evaluate(lambda t: np.float64(2 * t), 1.5) == 3.0
+
+
+def test_signals_are_values():
+    assert ramp(0, 1) == ramp(0.0, 1.0)
+    assert len({sampled([0, 1], [1, 2]), sampled((0.0, 1.0), (1.0, 2.0))}) == 1
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: ramp(1.0, 1.0), r"t1 = 1 s is not after t0 = 1 s: choose t1 > t0"),
+        (lambda: smooth_step(0.0, np.nan), r"t1 contains nan \(s\)"),
+        (lambda: c2_ramp(0.0, 1.0, after=np.inf), r"after contains inf \(\(unit of the input\)\)"),
+        (lambda: triangle(1.0, 3.0, 2.0), r"t_start = 0 s, t_peak = 3 s, t_end = 2 s: let them increase"),
+        (lambda: sampled([0.0, 1.0], [1.0]), r"2 times \(s\) and 1 values: give as many values as times"),
+        (lambda: sampled([], []), r"0 times \(s\) and 0 values"),
+        (lambda: sampled([0.0, 2.0, 2.0], [1, 2, 3]), r"times\[2\] = 2 s does not come after 2 s: sort"),
+        (lambda: evaluate(np.nan, 0.0, "tension", "N"), r"tension contains nan \(N\)"),
+        (lambda: evaluate(lambda t: np.inf, 0.5, "tension", "N"), r"tension at t = 0.5 s contains inf \(N\)"),
+        (lambda: evaluate(lambda t: [1, 2], 0.5, "tension", "N"), r"tension at t = 0.5 s has shape \(2,\)"),
+    ],
+)
+def test_bad_signals_are_refused(build, message):
+    with pytest.raises(BadInput, match=message):
+        build()

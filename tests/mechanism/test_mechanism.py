@@ -1,0 +1,86 @@
+"""Mechanisms and holds."""
+
+import numpy as np
+import pytest
+
+from elver.errors import BadInput
+from elver.mechanism import Clamped, Driven, Free, Hold, Mechanism, Motion
+from elver.rods import Circle, Legendre, Material, Rod
+
+ROD = Rod(0.4, Circle(8e-3), Material(1e6, 1070.0, poisson=0.45), Legendre.kirchhoff(3))
+TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+
+
+def test_three_kinds_of_base():
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = TURN, (1, 2, 3)
+    assert Mechanism.clamped(ROD, pose).base == Clamped(pose)
+    assert Mechanism.free(ROD).base == Free()
+    motion = Motion(lambda t: np.eye(4))
+    driven = Mechanism.driven(ROD, motion)
+    assert isinstance(driven.base, Driven)
+    assert driven.base.motion is motion
+    assert Mechanism(ROD).base == Clamped()
+
+
+def test_a_hold_counts_its_rows():
+    pin = Hold(position=(0.1, None, 0.2))
+    assert (pin.position_axes, pin.rotation_axes, pin.rows) == ((0, 2), (), 2)
+    assert pin.p.tolist() == [0.1, 0.0, 0.2]
+    clamp = Hold(at=0.3, position=(0, 0, 0), orientation=TURN)
+    assert clamp.rows == 6
+    assert np.array_equal(clamp.R, TURN)
+    assert Hold(orientation=np.eye(3), orientation_axes="zy").rotation_axes == (1, 2)
+    assert (clamp.s(0.4), pin.s(0.4), Hold(at="base", position=(0, 0, 0)).s(0.4)) == (0.3, 0.4, 0.0)
+
+
+def test_holds_are_kept_in_order_and_one_may_stand_alone():
+    tip, middle = Hold(position=(0, 0, 0)), Hold(at=0.2, position=(0, 0, 0), name="middle")
+    assert Mechanism.clamped(ROD, holds=[tip, middle]).holds == (tip, middle)
+    assert Mechanism.clamped(ROD, holds=tip).holds == (tip,)
+    assert Mechanism.free(ROD, holds=[Hold(at="base", position=(0, 0, 0))]).holds[0].rows == 3
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Hold(), r"hold 'hold' holds nothing: give position \(m\)"),
+        (lambda: Hold(position=(None, None, None)), r"hold 'hold' holds nothing"),
+        (lambda: Hold(position=(1.0, 2.0)), r"position has 2 components; give \(x, y, z\) in m, None = free"),
+        (lambda: Hold(position=(1.0, np.nan, 0)), r"hold 'hold': position contains nan \(m\)"),
+        (
+            lambda: Hold(at="middle", position=(0, 0, 0)),
+            r"at = 'middle'; say \"base\", \"tip\" or a number s in m",
+        ),
+        (lambda: Hold(at=-0.1, position=(0, 0, 0)), r"at = -0.1 m lies outside the rod"),
+        (lambda: Hold(orientation=np.eye(3), orientation_axes="w"), r"orientation_axes = 'w'; choose among"),
+        (lambda: Hold(orientation=np.eye(3), orientation_axes="xx"), r"orientation_axes = 'xx'"),
+        (
+            lambda: Hold(orientation=2 * np.eye(3)),
+            r"orientation: R\^T R differs from the identity by 3.0e\+00",
+        ),
+        (
+            lambda: Mechanism.clamped(ROD, holds=[Hold(at=0.5, position=(0, 0, 0))]),
+            r"hold 'hold': at = 0.5 m lies outside the rod; choose s within \[0, 0.4\] m",
+        ),
+        (
+            lambda: Mechanism.clamped(ROD, holds=[Hold(at="base", position=(0, 0, 0))]),
+            r"hold 'hold' at s = 0 m: this base is already prescribed; hold another section",
+        ),
+        (
+            lambda: Mechanism.clamped(
+                ROD, holds=[Hold(position=(0, 0, 0)), Hold(at=0.1, position=(0, 0, 0))]
+            ),
+            r"two holds are named 'hold': give each its own name",
+        ),
+        (lambda: Mechanism.clamped(ROD, holds=["tip"]), r"holds contains 'tip': give Hold"),
+        (lambda: Mechanism("arm"), r"rod = 'arm': give a Rod"),
+        (
+            lambda: Mechanism(ROD, "clamped"),
+            r"base = 'clamped': give Clamped\(pose\), Free\(pose\) or Driven",
+        ),
+    ],
+)
+def test_bad_mechanisms_are_refused(build, message):
+    with pytest.raises(BadInput, match=message):
+        build()

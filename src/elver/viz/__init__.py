@@ -1,0 +1,14 @@
+"""Drawing runs with matplotlib: the shape in space, the way of the tip, the energy, an animation.
+
+    show(run)                                        the three in one figure
+    shape_3d(run), tip_history(run), energy(run)     one of them, alone or in axes of yours
+    animate(run, "arm.gif", still="arm.png")         the rod as a shaded tube over time
+
+``run`` is the dataset that ``simulate`` returns or ``io.load`` reads. Every function returns its figure.
+"""
+
+from elver.viz.animation import animate
+from elver.viz.plots import energy, shape_3d, show, tip_history
+from elver.viz.style import COLOURS, style
+
+__all__ = ["COLOURS", "animate", "energy", "shape_3d", "show", "style", "tip_history"]

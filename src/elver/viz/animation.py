@@ -1,0 +1,196 @@
+"""A run as a moving picture: the rods as shaded tubes, the way of the tip behind them, the time above.
+
+GIF needs nothing but Pillow, which matplotlib brings; MP4 needs ffmpeg on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.animation import FFMpegWriter
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d.art3d import Line3DCollection
+from PIL import Image
+
+from elver.errors import BadInput, positive
+from elver.viz.history import RodHistory, rods_of
+from elver.viz.scene import Scene, surface_of
+from elver.viz.style import COLOURS, style
+from elver.viz.tube import Surface, join
+
+__all__ = ["animate"]
+
+
+def animate(
+    run: xr.Dataset,
+    path: str | os.PathLike[str],
+    *,
+    fps: float = 20.0,
+    speed: float | None = None,
+    still: str | os.PathLike[str] | None = None,
+    still_time: float | None = None,
+    view: tuple[float, float] = (18.0, -62.0),
+    title: str = "",
+    size: tuple[float, float] = (6.4, 5.4),
+    dpi: float = 100.0,
+) -> Path:
+    """Draw ``run`` to ``path`` (.gif or .mp4) and return it.
+
+    ``fps`` pictures per second; ``speed`` is simulated seconds per second of film (chosen so that the film
+    lasts 1.5 to 6 s if not given, and said in the picture). ``still`` is a PNG of the instant ``still_time``
+    [s] (the middle of the run if not given). ``view`` is elevation and azimuth in degrees. ``size`` is in
+    inches, with ``dpi`` dots each, twice as many in the still.
+    """
+    target = Path(path)
+    fps = positive("fps", fps, "pictures/s")
+    if target.suffix not in (".gif", ".mp4"):
+        raise BadInput(f"{target}: an animation is a .gif or a .mp4 file")
+    if target.suffix == ".mp4" and shutil.which("ffmpeg") is None:
+        raise BadInput(f"{target}: MP4 needs ffmpeg, which is not installed; choose a .gif file")
+    if not target.absolute().parent.is_dir():
+        raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
+    rods = rods_of(run)
+    time = rods[0].time
+    duration = float(time[-1] - time[0])
+    if speed is None:
+        speed = _pleasant_speed(duration)
+    speed = positive("speed", speed, "s/s")
+
+    with style():
+        film = _Film(rods, view=view, title=title, size=size, dpi=dpi, speed=speed)
+        count = max(1, round(duration / speed * fps))
+        instants = np.linspace(time[0], time[-1], count + 1)
+        if still is not None:
+            film.draw((time[0] + time[-1]) / 2 if still_time is None else still_time)
+            film.figure.savefig(still, dpi=2 * dpi)
+        if target.suffix == ".gif":
+            _write_gif(target, film.pictures(instants), fps)
+        else:
+            writer = FFMpegWriter(fps=round(fps), bitrate=4000)
+            with writer.saving(film.figure, str(target), dpi):
+                for instant in instants:
+                    film.draw(instant)
+                    writer.grab_frame()
+    return target
+
+
+class _Film:
+    """One figure whose tubes, shadow, trace and clock are moved from picture to picture."""
+
+    def __init__(
+        self,
+        rods: list[RodHistory],
+        *,
+        view: tuple[float, float],
+        title: str,
+        size: tuple[float, float],
+        dpi: float,
+        speed: float,
+    ) -> None:
+        self.rods = rods
+        self.figure = Figure(figsize=size, dpi=dpi, facecolor="white")
+        self.canvas = FigureCanvasAgg(self.figure)
+        axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 0.94), projection="3d")
+        self.scene = Scene.of(axes, rods, view)
+        self.scene.prepare(width_by_height=size[0] / (0.94 * size[1]))
+        self.least_radius = 0.006 * self.scene.size
+        ink, grey = COLOURS["ink"], COLOURS["grey"]
+        self.figure.text(0.04, 0.945, title, fontsize=13, weight="bold", color=ink)
+        self.clock = self.figure.text(0.96, 0.945, "", fontsize=12, color=ink, ha="right", family="monospace")
+        note = f"grid {self.scene.grid_step:g} m"
+        if abs(speed - 1.0) > 1e-3:
+            note += f"   {speed:.2g}\N{MULTIPLICATION SIGN} real time"
+        self.figure.text(0.04, 0.035, note, fontsize=9, color=grey)
+
+        first = self._surface(0)
+        self.shadow = self.scene.add_shadow(first)
+        self.trace = Line3DCollection(
+            [rod.tip[:1] for rod in rods], linewidths=2.0, zorder=5, clip_on=False, capstyle="round"
+        )
+        axes.add_collection3d(self.trace)
+        self.body = self.scene.add(first)
+
+    def draw(self, instant: float) -> None:
+        """Move everything to the stored step nearest to ``instant`` [s]."""
+        time = self.rods[0].time
+        step = int(np.argmin(np.abs(time - instant)))
+        surface = self._surface(step)
+        self.scene.move(self.body, surface)
+        self.scene.move_shadow(self.shadow, surface)
+        self._draw_trace(step)
+        self.clock.set_text(f"t = {time[step]:.2f} s")
+
+    def pictures(self, instants: np.ndarray) -> Iterator[Image.Image]:
+        for instant in instants:
+            self.draw(instant)
+            self.canvas.draw()
+            yield Image.fromarray(np.asarray(self.canvas.buffer_rgba())[..., :3].copy())
+
+    def _surface(self, step: int) -> Surface:
+        return join([surface_of(rod, step, self.least_radius) for rod in self.rods])
+
+    def _draw_trace(self, step: int) -> None:
+        segments, colours = [], []
+        accent = np.array(to_rgb(COLOURS["accent"]))
+        for rod in self.rods:
+            start = max(0, step - 400)
+            way = rod.tip[start : step + 1]
+            parts = np.stack([way[:-1], way[1:]], axis=1)
+            fresh = np.linspace(0.1, 1.0, len(parts))[:, None]
+            segments += list(parts)
+            colours += list(
+                fresh * accent + (1.0 - fresh)
+            )  # fades to white; transparency would show the joints
+        self.trace.set_segments(segments)
+        self.trace.set_color(colours)
+
+
+def _pleasant_speed(duration: float) -> float:
+    """Real time where the film then lasts between 1.5 and 6 s, else a round factor that brings it there."""
+    if duration <= 0.0 or 1.5 <= duration <= 6.0:
+        return 1.0
+    factors = [m * 10.0**p for p in range(-6, 7) for m in (1.0, 2.0, 5.0)]
+    return min(factors, key=lambda f: abs(np.log(duration / f / 4.0)))
+
+
+def _write_gif(target: Path, pictures: Iterator[Image.Image], fps: float) -> None:
+    frames = list(pictures)
+    # One palette for the film, taken from a sheet of pictures across it: colours do not flicker.
+    chosen = [frames[i] for i in sorted({round(k) for k in np.linspace(0, len(frames) - 1, 8)})]
+    sheet = Image.new("RGB", (chosen[0].width, chosen[0].height * len(chosen)))
+    for row, picture in enumerate(chosen):
+        sheet.paste(picture, (0, row * picture.height))
+    palette = sheet.quantize(255, method=Image.Quantize.MEDIANCUT)
+    indexed = [_with_palette(frame, palette) for frame in frames]
+    durations = [round(1000.0 / fps)] * len(indexed)
+    durations[-1] = 1200  # rest on the last picture before starting again
+    temporary = target.with_name(f".{target.name}.part")
+    indexed[0].save(
+        temporary,
+        format="GIF",
+        save_all=True,
+        append_images=indexed[1:],
+        duration=durations,
+        loop=0,
+        optimize=False,
+    )
+    os.replace(temporary, target)
+
+
+def _with_palette(frame: Image.Image, palette: Image.Image) -> Image.Image:
+    """``frame`` in the colours of ``palette`` (255 of them), and white kept white in the last one."""
+    quantized = frame.quantize(palette=palette, dither=Image.Dither.NONE)
+    indices = np.array(quantized)
+    indices[np.all(np.asarray(frame) == 255, axis=2)] = 255  # quantizing averages it with its neighbours
+    result = Image.fromarray(indices)
+    colours = (palette.getpalette() or [])[: 3 * 255]
+    result.putpalette([*colours, *[255] * (3 * 256 - len(colours))])
+    return result

@@ -79,7 +79,7 @@ def test_definite_case_spectral_errors(tip):
         tangent = g[:, :3, 0]
         collocated = se3.pose(g[-1, :3, :3], np.linalg.solve(D[1:, 1:], tangent[1:])[-1])
         assert np.linalg.norm(collocated - tip) == pytest.approx(expected, rel=0.3)
-        assert s[0] == 0.0 and s[-1] == 1.0
+        np.testing.assert_array_equal(s[[0, -1]], [0.0, 1.0])
     assert np.linalg.norm(integration.spectral(twisted, 31, 1.0)[1][-1] - tip) < 1e-13  # rounding
 
 

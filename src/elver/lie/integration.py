@@ -23,12 +23,12 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebder, chebint, chebvander
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import solve_ivp
 
 from elver.errors import BadInput, NotConverged, positive
 from elver.lie import se3, so3
-from elver.numerics.quadrature import chebyshev_differentiation, chebyshev_integration, chebyshev_lobatto
 
 __all__ = ["Strain", "magnus", "reference", "rkmk", "spectral"]
 
@@ -85,13 +85,17 @@ def spectral(
     if nodes_count < 2:
         raise BadInput(f"nodes_count = {nodes_count}: collocation needs at least 2 nodes")
     n = int(nodes_count)
-    s = chebyshev_lobatto(n, 0.0, length)
+    z = np.sin(0.5 * np.pi * np.arange(1 - n, n, 2) / (n - 1))  # -1 … 1, exactly antisymmetric
+    s = 0.5 * length * (z + 1.0)
+    to_coefficients = np.linalg.inv(chebvander(z, n - 1))
+    differentiation = 2.0 / length * chebvander(z, n - 2) @ chebder(np.eye(n)) @ to_coefficients
+    integration = 0.5 * length * chebvander(z, n) @ chebint(np.eye(n), lbnd=-1) @ to_coefficients
     xi = np.asarray(strain(s), dtype=float)
     curvature, stretch = xi[:, :3], xi[:, 3:]
     g_start = np.eye(4) if start is None else np.asarray(start, dtype=float)
 
     # Collocation: (D ⊗ 1 - blkdiag A) H = 0 with H(0) known.
-    system = np.kron(chebyshev_differentiation(n, 0.0, length), np.eye(4))
+    system = np.kron(differentiation, np.eye(4))
     rate = _quaternion_rate(curvature)
     for i in range(n):
         system[4 * i : 4 * i + 4, 4 * i : 4 * i + 4] -= rate[i]
@@ -99,7 +103,7 @@ def spectral(
     unknown = np.linalg.solve(system[4:, 4:], -system[4:, :4] @ known)
     R = so3.from_quaternion(np.vstack([known, unknown.reshape(n - 1, 4)]))
 
-    p = se3.position(g_start) + chebyshev_integration(n, 0.0, length) @ _apply(R, stretch)
+    p = se3.position(g_start) + integration @ _apply(R, stretch)
     return s, se3.pose(R, p)
 
 

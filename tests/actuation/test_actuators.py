@@ -73,11 +73,13 @@ def test_tendon_is_zero_outside_its_stretch():
     tendon = Tendon(ROD, parallel(y=3e-3), start=0.1, end=0.25)
     on = tendon.active(S)
     assert on.tolist() == [0.1 <= s <= 0.25 for s in S]
-    D, D_prime = tendon.geometry(S)
+    D, D_prime, here = tendon.geometry(S)
+    assert np.array_equal(here, on)
     assert np.all(D[on, 1] == 3e-3)
     assert np.all(D[~on] == 0.0)
     assert np.all(D_prime == 0.0)
     assert tendon.breaks == (0.1, 0.25)
+    assert Tendon(ROD, parallel()).end == L
     assert Tendon(ROD, parallel()).breaks == ()
     assert Tendon(ROD, parallel(), end=L).active(S).all()
 

@@ -35,7 +35,7 @@ def test_a_hold_counts_its_rows():
 
 
 def test_holds_are_kept_in_order_and_one_may_stand_alone():
-    tip, middle = Hold(position=(0, 0, 0)), Hold(at=0.2, position=(0, 0, 0), name="middle")
+    tip, middle = Hold(position=(0, 0, 0)), Hold(at=0.2, position=(0, 0, 0))
     assert Mechanism.clamped(ROD, holds=[tip, middle]).holds == (tip, middle)
     assert Mechanism.clamped(ROD, holds=tip).holds == (tip,)
     assert Mechanism.free(ROD, holds=[Hold(at="base", position=(0, 0, 0))]).holds[0].rows == 3
@@ -44,10 +44,10 @@ def test_holds_are_kept_in_order_and_one_may_stand_alone():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Hold(), r"hold 'hold' holds nothing: give position \(m\)"),
-        (lambda: Hold(position=(None, None, None)), r"hold 'hold' holds nothing"),
+        (lambda: Hold(), r"hold at the tip holds nothing: give position \(m\)"),
+        (lambda: Hold(position=(None,) * 3, name="pin"), r"hold 'pin' holds nothing"),
         (lambda: Hold(position=(1.0, 2.0)), r"position has 2 components; give \(x, y, z\) in m, None = free"),
-        (lambda: Hold(position=(1.0, np.nan, 0)), r"hold 'hold': position contains nan \(m\)"),
+        (lambda: Hold(position=(1.0, np.nan, 0)), r"hold at the tip: position contains nan \(m\)"),
         (
             lambda: Hold(at="middle", position=(0, 0, 0)),
             r"at = 'middle'; say \"base\", \"tip\" or a number s in m",
@@ -61,17 +61,15 @@ def test_holds_are_kept_in_order_and_one_may_stand_alone():
         ),
         (
             lambda: Mechanism.clamped(ROD, holds=[Hold(at=0.5, position=(0, 0, 0))]),
-            r"hold 'hold': at = 0.5 m lies outside the rod; choose s within \[0, 0.4\] m",
+            r"hold at s = 0.5 m: at = 0.5 m lies outside the rod; choose s within \[0, 0.4\] m",
         ),
         (
             lambda: Mechanism.clamped(ROD, holds=[Hold(at="base", position=(0, 0, 0))]),
-            r"hold 'hold' at s = 0 m: this base is already prescribed; hold another section",
+            r"hold at the base \(s = 0 m\): this base is already prescribed; hold another section",
         ),
         (
-            lambda: Mechanism.clamped(
-                ROD, holds=[Hold(position=(0, 0, 0)), Hold(at=0.1, position=(0, 0, 0))]
-            ),
-            r"two holds are named 'hold': give each its own name",
+            lambda: Mechanism.clamped(ROD, holds=[Hold(s, (0, 0, 0), name="pin") for s in (0.1, 0.2)]),
+            r"two holds are named 'pin': give each its own name",
         ),
         (lambda: Mechanism.clamped(ROD, holds=["tip"]), r"holds contains 'tip': give Hold"),
         (lambda: Mechanism("arm"), r"rod = 'arm': give a Rod"),

@@ -50,7 +50,7 @@ class Routed:
         """Warn when the path leaves the section, or the disks that ``reach`` tells of."""
         s = self.rod.grid.s
         s = s[self.active(s)] if self.active(s).any() else np.array([self.start, self.last])
-        D, _ = self.geometry(s)
+        D, _, _ = self.geometry(s)
         radius = np.hypot(D[:, 1], D[:, 2])
         if self.reach is not None:
             outside = radius / self.reach
@@ -71,7 +71,7 @@ class Routed:
 
     @property
     def last(self) -> float:
-        """Arc length [m] where it ends: ``end``, or the tip."""
+        """Arc length [m] where it ends: ``end``, which is the tip where it was not given."""
         return self.rod.length if self.end is None else self.end
 
     @property
@@ -84,8 +84,8 @@ class Routed:
         s = arc_lengths(s)
         return (s >= self.start) & (s <= self.last)
 
-    def geometry(self, s: ArrayLike) -> tuple[Array, Array]:
-        """D [m] and D′ [m/m] at ``s`` [m], each (len(s), 3), zero where it is not :meth:`active`."""
+    def geometry(self, s: ArrayLike) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """D [m] and D′ [m/m] at ``s`` [m], each (len(s), 3), zero where not active; the mask of active."""
         s = arc_lengths(s)
         on = self.active(s)
         D, D_prime = np.zeros((s.size, 3)), np.zeros((s.size, 3))
@@ -106,7 +106,7 @@ class Routed:
                         "make it finite on the rod"
                     )
                 out[on] = values
-        return D, D_prime
+        return D, D_prime, on
 
 
 @dataclass(frozen=True, eq=False)

@@ -115,16 +115,19 @@ class DistributedWrench:
         self.density(self.rod.grid.s)
 
     @property
+    def last(self) -> float:
+        """Arc length [m] where it ends: ``end``, which is the tip where it was not given."""
+        return self.rod.length if self.end is None else self.end
+
+    @property
     def breaks(self) -> tuple[float, ...]:
         """Interior positions [m] where the density jumps."""
-        ends = (self.start, self.rod.length if self.end is None else self.end)
-        return tuple(s for s in ends if 0.0 < s < self.rod.length)
+        return tuple(s for s in (self.start, self.last) if 0.0 < s < self.rod.length)
 
     def density(self, s: ArrayLike) -> Array:
         """(moment; force) per metre at ``s`` [m], axes of ``frame``, (len(s), 6); 0 off [start, end]."""
         s = arc_lengths(s)
-        end = self.rod.length if self.end is None else self.end
-        on = (s >= self.start) & (s <= end)
+        on = (s >= self.start) & (s <= self.last)
         density = np.zeros((s.size, 6))
         for columns, name, value, unit in (
             (slice(0, 3), "moment", self.moment, "N m/m"),

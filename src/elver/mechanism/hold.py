@@ -34,11 +34,12 @@ class Hold:
     position: Target | None = None
     orientation: Rows | None = None
     orientation_axes: str = "xyz"
-    name: str = "hold"
+    name: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", check_name("hold", self.name))
-        label = f"hold {self.name!r}"
+        if self.name is not None:
+            object.__setattr__(self, "name", check_name("hold", self.name))
+        label = self.label
         if isinstance(self.at, str):
             station(label, self.at, 1.0)
         else:
@@ -65,6 +66,12 @@ class Hold:
             None if value is None else float(finite(f"{label}: position", value, (), "m")) for value in values
         )
         return (x, y, z)
+
+    @property
+    def label(self) -> str:
+        """How messages speak of it."""
+        where = f"the {self.at}" if isinstance(self.at, str) else f"s = {self.at} m"
+        return f"hold at {where}" if self.name is None else f"hold {self.name!r}"
 
     @property
     def position_axes(self) -> tuple[int, ...]:
@@ -96,4 +103,4 @@ class Hold:
 
     def s(self, length: float) -> float:
         """Arc length [m] of the hold on a rod of ``length`` [m]."""
-        return station(f"hold {self.name!r}", self.at, length)
+        return station(self.label, self.at, length)

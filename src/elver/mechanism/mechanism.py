@@ -31,21 +31,19 @@ class Mechanism:
             raise BadInput(f"base = {self.base!r}: give Clamped(pose), Free(pose) or Driven(motion)")
         holds = (self.holds,) if isinstance(self.holds, Hold) else tuple(self.holds)
         object.__setattr__(self, "holds", holds)
-        seen: dict[str, Hold] = {}
+        names = [hold.name for hold in holds if isinstance(hold, Hold)]
         for hold in holds:
             if not isinstance(hold, Hold):
                 raise BadInput(
                     f"holds contains {hold!r}: give Hold(at=..., position=... [m], orientation=...)"
                 )
-            s = hold.s(self.rod.length)
-            if s == 0.0 and not isinstance(self.base, Free):
+            if hold.s(self.rod.length) == 0.0 and not isinstance(self.base, Free):
                 raise BadInput(
-                    f"hold {hold.name!r} at s = 0 m: this base is already prescribed; "
+                    f"{hold.label} (s = 0 m): this base is already prescribed; "
                     "hold another section, or use Mechanism.free"
                 )
-            if hold.name in seen:
+            if hold.name is not None and names.count(hold.name) > 1:
                 raise BadInput(f"two holds are named {hold.name!r}: give each its own name=...")
-            seen[hold.name] = hold
 
     @classmethod
     def clamped(cls, rod: Rod, pose: ArrayLike | None = None, holds: Iterable[Hold] = ()) -> Self:

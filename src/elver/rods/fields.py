@@ -136,15 +136,15 @@ def station(name: str, at: Any, length: float) -> float:
     return s
 
 
-def check_interval(name: str, start: Any, end: Any, length: float) -> tuple[float, float | None]:
-    """A stretch [start, end] of the rod in m; ``end`` None means the tip and is kept as None."""
+def check_interval(name: str, start: Any, end: Any, length: float) -> tuple[float, float]:
+    """A stretch [start, end] of the rod in m; ``end`` None means the tip."""
     first = non_negative(f"{name}: start", start, "m")
     last = length if end is None else positive(f"{name}: end", end, "m")
     if last > length:
         raise BadInput(f"{name}: end = {last:g} m lies beyond the rod; choose end <= {length:g} m")
     if first >= last:
         raise BadInput(f"{name}: start = {first:g} m is not before end = {last:g} m; choose start < end")
-    return first, None if end is None else last
+    return first, last
 
 
 def check_name(kind: str, name: Any, reserved: Iterable[str] = ()) -> str:

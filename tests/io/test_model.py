@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from elver import actuation, environment, mechanism, rods
 from elver.errors import BadInput
 from elver.io import Table, decode, dumps, encode, loads
 
@@ -131,3 +132,52 @@ def test_broken_text_is_refused():
 def test_fields_that_do_not_fit_are_named():
     with pytest.raises(BadInput, match="Disc does not accept"):
         decode({"type": "Disc", "diameter": 1.0}, classes=CLASSES)
+
+
+BASES = [
+    rods.Legendre(bending=4, torsion=2),
+    rods.Chebyshev.kirchhoff(3),
+    rods.PiecewiseConstant.kirchhoff(elements=4),
+    rods.PiecewiseLinear.reissner(elements=3),
+]
+
+
+@pytest.mark.parametrize("basis", BASES, ids=lambda basis: type(basis).__name__)
+def test_a_robot_comes_back(basis):
+    material = rods.Material(young=1e6, poisson=0.45, density=1070.0)
+    section = rods.Ellipse(half_y=rods.Taper(0.02, 0.01), half_z=lambda s: 0.02 * np.exp(-s))
+    arm = rods.Rod(length=0.4, section=section, material=material, basis=basis, name="arm")
+    robot = mechanism.Mechanism.clamped(arm, holds=(mechanism.Hold(at="tip", position=(0.1, None, 0.2)),))
+    paths = [
+        actuation.parallel(y=0.0, z=6e-3),
+        actuation.convergent(y=0.0, z=6e-3),
+        actuation.helical(radius=5e-3, turns=2.0),
+        actuation.route(lambda s: np.stack([0.005 * np.cos(s), 0.005 * np.sin(s)], axis=-1)),
+    ]
+    tendons = [actuation.Tendon(arm, path=path, name=f"t{i}") for i, path in enumerate(paths)]
+    loads_on_it = [environment.Gravity(), environment.PointWrench(arm, force=(0.0, 0.0, 1.0))]
+    text = dumps((robot, tendons, loads_on_it))
+    model = loads(text)
+    again, tendons_again, _ = model
+
+    assert all(tendon.rod is again.rod for tendon in tendons_again)
+    s = np.linspace(0.0, 0.4, 7)
+    # the sampled section and route are cubic splines of 101 samples; all else is exact
+    np.testing.assert_allclose(again.rod.stiffness(s), arm.stiffness(s), rtol=1e-9)
+    for tendon, tendon_again in zip(tendons, tendons_again):
+        np.testing.assert_allclose(tendon_again.path(s, 0.4)[0], tendon.path(s, 0.4)[0], atol=1e-12)
+    assert dumps(model) == text
+
+
+def test_a_driven_base_is_sampled_over_the_run():
+    def swing(instant):
+        pose = np.eye(4)
+        pose[2, 3] = 0.1 * np.sin(instant)
+        return pose
+
+    material = rods.Material(young=1e6, poisson=0.45, density=1070.0)
+    basis = rods.Legendre.planar(3)
+    arm = rods.Rod(length=0.4, section=rods.Circle(radius=0.01), material=material, basis=basis)
+    robot = mechanism.Mechanism.driven(arm, mechanism.Motion(pose=swing))
+    again = loads(dumps(robot, duration=2.0))
+    np.testing.assert_allclose(again.base.motion.pose(1.3), swing(1.3), atol=1e-9)

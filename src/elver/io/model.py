@@ -22,6 +22,7 @@ import inspect
 import json
 import math
 import pkgutil
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -29,7 +30,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from elver.errors import BadInput
+from elver.errors import BadInput, ElverWarning
 
 __all__ = ["Table", "decode", "dumps", "encode", "loads"]
 
@@ -281,7 +282,9 @@ def decode(data: Any, *, classes: Mapping[str, type] | None = None) -> Any:
             shared[item["id"]] = value
         return value
 
-    return build(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ElverWarning)  # heard once, when the model was made
+        return build(data)
 
 
 def _array_from(item: dict[str, Any]) -> np.ndarray:

@@ -9,7 +9,7 @@ is itself a mechanical system: its energy and momentum balances hold to rounding
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,9 @@ from elver.errors import BadInput
 from elver.kernels.program import Program
 from elver.mechanism import Free
 from elver.rods import Magnus, Rod, RungeKuttaMuntheKaas
+from elver.system import System
 
-if TYPE_CHECKING:
-    from elver.system import System
-
-__all__ = ["Assembly", "assemble"]
+__all__ = ["Assembly", "assemble", "assembly_of"]
 
 Array = NDArray[np.float64]
 
@@ -85,8 +83,6 @@ class Assembly:
     program: Program
     s: Array  # (frames,) arc length of each frame
     weights: Array  # (frames,) quadrature weights
-    rows: tuple[str, ...]  # name of each multiplier
-    row_units: tuple[str, ...]
     scale: Array  # (unknowns,) unit of each unknown in which "one" is a large change
     energy: float  # J, scale of the residual times an unknown
 
@@ -98,6 +94,14 @@ def lie_scheme(rod: Rod) -> LieScheme:
     if isinstance(rod.integration, RungeKuttaMuntheKaas):
         return RKMK_4
     raise BadInput(f"rod {rod.name!r}: {rod.integration!r} has no compiled form; use Magnus() or its own solver")
+
+
+def assembly_of(system: System) -> Assembly:
+    """Flat arrays of ``system``, made at the first use and kept with it."""
+    found = system.__dict__.get("_assembly")
+    if found is None:
+        found = system.__dict__["_assembly"] = assemble(system)
+    return found
 
 
 def assemble(system: System) -> Assembly:
@@ -115,7 +119,7 @@ def assemble(system: System) -> Assembly:
     inertia = np.zeros((frames, 6, 6))
     inertia[:, range(6), range(6)] = weights[:, None] * rod.inertia(s)
 
-    index = {load.name: k for k, load in enumerate(system.channels)}
+    index = {part: k for k, part in enumerate(system.channels)}
     gravity = next((load for load in system.loads if isinstance(load, Gravity)), None)
     load_frame, load_input, load_follows, load_wrench = _loads(system, s, weights, index)
     point = weights > 0.0
@@ -129,13 +133,9 @@ def assemble(system: System) -> Assembly:
     muscle_force = np.array(
         [np.einsum("g,gk,gk->k", ds, Phi, m.stress(sp)[:, rod.component]) for m in muscles]
     ).reshape(len(muscles), n)
-    hold_frame, hold_pose, row_hold, row_axes, row_names, row_units = _holds(system, s)
-    tendon_row = np.full(len(tendons["input"]), -1)
-    for k, name in enumerate(tendons["spooled"]):
-        if name is not None:
-            tendon_row[k] = len(row_names)
-            row_names.append(f"{name}/tension")
-            row_units.append("N")
+    hold_frame, hold_pose, row_hold, row_axes = _holds(system, s)
+    spooled = np.array(tendons["spooled"], dtype=bool)
+    tendon_row = np.where(spooled, len(row_hold) + np.cumsum(spooled) - 1, -1)
 
     operations = len(scheme.operations)
     moments = len(scheme.moments)
@@ -159,7 +159,7 @@ def assemble(system: System) -> Assembly:
         poly_linear=_floats(poly_linear),
         inertia=_floats(inertia),
         gravity=_floats(gravity.acceleration if gravity else (0.0, 0.0, 0.0)),
-        gravity_input=_ints([index[gravity.name] if gravity else -1]),
+        gravity_input=_ints([index[gravity] if gravity else -1]),
         load_frame=_ints(load_frame),
         load_input=_ints(load_input),
         load_follows=_ints(load_follows),
@@ -174,7 +174,7 @@ def assemble(system: System) -> Assembly:
         tendon_length=_floats(tendons["length"]),
         tendon_path=_floats(np.reshape(tendons["path"], (-1, sp.size, 6))),
         tendon_weight=_floats(np.reshape(tendons["weight"], (-1, sp.size))),
-        muscle_input=_ints([index[m.name] for m in muscles]),
+        muscle_input=_ints([index[m] for m in muscles]),
         muscle_force=_floats(muscle_force),
         hold_frame=_ints(hold_frame),
         hold_pose=_floats(np.reshape(hold_pose, (-1, 4, 3))),
@@ -187,29 +187,19 @@ def assemble(system: System) -> Assembly:
         scale = np.concatenate([[1.0, 1.0, 1.0, L, L, L], scale])
     # bending (or the softest free strain) sets the scale of energy
     energy = float(np.min(rod.stiffness(sp)[:, rod.component] * np.where(rod.component < 3, 1.0 / L, L)))
-    return Assembly(program, s, weights, tuple(row_names), tuple(row_units), scale, energy)
+    return Assembly(program, s, weights, scale, energy)
 
 
 def _marks(system: System) -> tuple[list[float], list[float]]:
     """Positions where a pose is wanted, and positions where a field along the rod jumps."""
-    L = system.rod.length
-    stations: list[float] = [_position(hold.at, L) for hold in system.mechanism.holds]
+    stations: list[float] = [hold.s(system.rod.length) for hold in system.mechanism.holds]
     breaks: list[float] = []
-    for load in system.loads:
-        if isinstance(load, PointWrench):
-            stations.append(load.position)
-        elif isinstance(load, DistributedWrench):
-            breaks += [load.start, load.end]
-    for actuator in system.actuators:
-        if isinstance(actuator, Tendon):
-            breaks += [actuator.start, actuator.end]
+    for part in system.channels:
+        if isinstance(part, PointWrench):
+            stations.append(part.position)
+        elif isinstance(part, DistributedWrench | Tendon | SpooledTendon | Pressure):
+            breaks += part.breaks
     return stations, breaks
-
-
-def _position(at: float | str, length: float) -> float:
-    if isinstance(at, str):
-        return 0.0 if at == "base" else length
-    return float(at)
 
 
 def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, Array]:
@@ -224,7 +214,7 @@ def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, Array]:
 
 
 def _loads(
-    system: System, s: Array, weights: Array, index: dict[str, int]
+    system: System, s: Array, weights: Array, index: dict[Any, int]
 ) -> tuple[list[int], list[int], list[int], list[Any]]:
     """Point loads at their frame, distributed loads at the frames of the quadrature points they reach."""
     frame: list[int] = []
@@ -234,20 +224,20 @@ def _loads(
     for load in system.loads:
         if isinstance(load, PointWrench):
             frame.append(int(np.argmin(np.abs(s - load.position))))
-            channel.append(index[load.name])
+            channel.append(index[load])
             follows.append(int(load.frame == "section"))
             wrench.append(load.wrench)
         elif isinstance(load, DistributedWrench):
-            reach = np.flatnonzero((s > load.start) & (s < load.end) & (weights > 0.0))
+            reach = np.flatnonzero(weights > 0.0)
             for f, density in zip(reach, load.density(s[reach]), strict=True):
                 frame.append(int(f))
-                channel.append(index[load.name])
+                channel.append(index[load])
                 follows.append(int(load.frame == "section"))
                 wrench.append(weights[f] * density)
     return frame, channel, follows, wrench
 
 
-def _tendons(system: System, s: Array, ds: Array, rod: Rod, index: dict[str, int]) -> dict[str, list[Any]]:
+def _tendons(system: System, s: Array, ds: Array, rod: Rod, index: dict[Any, int]) -> dict[str, list[Any]]:
     """Tendons, spooled tendons and pressure chambers: one law, T (D×u; u)."""
     out: dict[str, list[Any]] = {k: [] for k in ("input", "factor", "length", "path", "weight", "spooled")}
     rest = rod.rest_strain(s)
@@ -257,46 +247,28 @@ def _tendons(system: System, s: Array, ds: Array, rod: Rod, index: dict[str, int
         D, D_prime, here = a.geometry(s)
         weight = np.where(here, ds, 0.0)
         c = rest[:, 3:] + np.cross(rest[:, :3], D) + D_prime
-        out["input"].append(index[a.name])
+        out["input"].append(index[a])
         out["factor"].append(-a.area if isinstance(a, Pressure) else 1.0)
         out["length"].append(weight @ np.linalg.norm(c, axis=1))
         out["path"].append(np.hstack([D, D_prime]))
         out["weight"].append(weight)
-        out["spooled"].append(a.name if isinstance(a, SpooledTendon) else None)
+        out["spooled"].append(isinstance(a, SpooledTendon))
     return out
 
 
-def _holds(
-    system: System, s: Array
-) -> tuple[list[int], list[Any], list[int], list[Any], list[str], list[str]]:
-    """Closure rows of the holds: position along world axes, orientation along the axes of the target."""
+def _holds(system: System, s: Array) -> tuple[list[int], list[Any], list[int], list[Any]]:
+    """Closure rows of the holds: orientation along the axes of the target, position along world axes."""
     frame: list[int] = []
     pose: list[Any] = []
     row_hold: list[int] = []
     axes: list[Any] = []
-    names: list[str] = []
-    units: list[str] = []
     for h, hold in enumerate(system.mechanism.holds):
-        frame.append(int(np.argmin(np.abs(s - _position(hold.at, system.rod.length)))))
-        R = np.eye(3) if hold.orientation is None else np.asarray(hold.orientation, dtype=float)
-        p = [0.0 if x is None else x for x in (hold.position or (None, None, None))]
-        pose.append(np.vstack([R, p]))
-        label = hold.name or f"hold-{h + 1}"
-        if hold.orientation is not None:
-            for k, axis in enumerate("xyz"):
-                if axis in hold.orientation_axes:
-                    row_hold.append(h)
-                    axes.append(np.eye(6)[k])
-                    names.append(f"{label}/moment_{axis}")
-                    units.append("N m")
-        if hold.position is not None:
-            for k, axis in enumerate("xyz"):
-                if hold.position[k] is not None:
-                    row_hold.append(h)
-                    axes.append(np.concatenate([np.zeros(3), R[k]]))
-                    names.append(f"{label}/force_{axis}")
-                    units.append("N")
-    return frame, pose, row_hold, axes, names, units
+        frame.append(int(np.argmin(np.abs(s - hold.s(system.rod.length)))))
+        pose.append(np.vstack([hold.R, hold.p]))
+        axes += [np.eye(6)[k] for k in hold.rotation_axes]
+        axes += [np.concatenate([np.zeros(3), hold.R[k]]) for k in hold.position_axes]
+        row_hold += [h] * hold.rows
+    return frame, pose, row_hold, axes
 
 
 def _ints(values: Any) -> NDArray[np.int64]:

@@ -30,7 +30,7 @@ _INVERSE_FACTORIAL = np.array([1.0 / math.factorial(n) for n in range(8)])
 _SERIES_LIMIT = 45.0
 
 
-@kernel
+@kernel("void(f8, f8[::1])")
 def stumpff(phi, c):
     """Fill c[0:10] with c_0 … c_9 at φ ≥ 0."""
     if phi < _SERIES_LIMIT:
@@ -53,7 +53,7 @@ def stumpff(phi, c):
             c[n + 2] = (_INVERSE_FACTORIAL[n] - c[n]) / phi
 
 
-@kernel
+@kernel("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8)")
 def add_bracket(out, i, scale, a, j, b, k):
     """out[i] += scale [a[j], b[k]], the Lie bracket ad(a) b of two twists."""
     a0, a1, a2, a3, a4, a5 = a[j, 0], a[j, 1], a[j, 2], a[j, 3], a[j, 4], a[j, 5]
@@ -66,7 +66,7 @@ def add_bracket(out, i, scale, a, j, b, k):
     out[i, 5] += scale * (a0 * b4 - a1 * b3 + a3 * b1 - a4 * b0)
 
 
-@kernel
+@kernel("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8)")
 def add_coad(out, i, scale, a, j, f, k):
     """out[i] += scale coad(a[j]) f[k] = -scale ad(a)ᵀ f for a twist a and a wrench f = (couple; force)."""
     a0, a1, a2, a3, a4, a5 = a[j, 0], a[j, 1], a[j, 2], a[j, 3], a[j, 4], a[j, 5]

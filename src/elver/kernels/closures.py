@@ -15,7 +15,7 @@ import math
 
 from elver.kernels.cache import kernel
 
-__all__ = ["hold_residual", "hold_tangent"]
+__all__ = ["hold_diagonal", "hold_residual", "hold_tangent"]
 
 
 @kernel
@@ -29,6 +29,11 @@ def hold_residual(
         _relative(pose[f], hold_pose[h], base, v, maps)
         theta, position = v[0], v[1]
         axes, w = row_axes[j], v[2]
+        if not _active(axes):
+            residual[size + j] = multipliers[j]
+            for k in range(6):
+                closure[j, k] = 0.0
+            continue
         total = 0.0
         for k in range(3):
             total += axes[k] * theta[k] + axes[3 + k] * position[k]
@@ -75,6 +80,23 @@ def hold_tangent(hold_frame, hold_pose, row_hold, row_axes, base, multipliers, p
             _frame_to_world(pose, v[3], v[4])
             for i in range(6):
                 b[i, k] += v[4, i]
+
+
+@kernel
+def _active(axes):
+    """False for a redundant row, which assembly has set to zero: its multiplier is then required to be zero."""
+    total = 0.0
+    for k in range(6):
+        total += abs(axes[k])
+    return total > 0.0
+
+
+@kernel
+def hold_diagonal(size, row_axes, matrix):
+    """Unit diagonal for redundant rows, whose equation is λ = 0."""
+    for j in range(row_axes.shape[0]):
+        if not _active(row_axes[j]):
+            matrix[size + j, size + j] = 1.0
 
 
 @kernel

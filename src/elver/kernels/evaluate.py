@@ -9,7 +9,7 @@ Unknowns run: free base (6), coordinates (n), multipliers (m). Order of multipli
 from __future__ import annotations
 
 from elver.kernels.cache import kernel
-from elver.kernels.closures import hold_residual, hold_tangent
+from elver.kernels.closures import hold_diagonal, hold_residual, hold_tangent
 from elver.kernels.recursion import backward, forward, project, registers, tangent, tangent_backward
 from elver.kernels.strain_loads import strain_residual, strain_tangent
 
@@ -69,6 +69,7 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
         w.column_adjoint, w.vector, w.scalar, w.stumpff, w.tangent_map,
         base_columns, weights, jets, matrix,
     )
+    hold_diagonal(offset + p.component.size, p.row_axes, matrix)
     strain_tangent(
         offset, p.component, p.K_elastic, p.D_elastic, p.point_phi, p.point_rest,
         p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,

@@ -138,7 +138,7 @@ def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, 
                     _add_bracket_jet(r, out, beta[o], r, 3 * pair[o, 0], r, 3 * pair[o, 1], jets)
 
 
-@kernel
+@kernel("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8, i8)")
 def _add_bracket_jet(out, i, scale, a, j, b, k, jets):
     """out[i : i+jets] += scale [a, b] with its time rates."""
     add_bracket(out, i, scale, a, j, b, k)
@@ -150,7 +150,7 @@ def _add_bracket_jet(out, i, scale, a, j, b, k, jets):
         add_bracket(out, i + 2, scale, a, j, b, k + 2)
 
 
-@kernel
+@kernel("UniTuple(f8, 2)(f8[:,::1], i8, f8[:,::1], i8)")
 def _dual_dot(a, j, b, k):
     """Dual scalar product of two twists: (ω·ω, ω·v + v·ω)."""
     real = a[j, 0] * b[k, 0] + a[j, 1] * b[k, 1] + a[j, 2] * b[k, 2]
@@ -165,7 +165,7 @@ def _dual_dot(a, j, b, k):
     return real, dual
 
 
-@kernel
+@kernel("void(f8[:,::1], i8, f8, f8, f8[:,::1], i8)")
 def _add_dual(out, i, real, dual, a, j):
     """out[i] += (real + ε dual) a[j] for a twist a."""
     for k in range(3):
@@ -173,13 +173,13 @@ def _add_dual(out, i, real, dual, a, j):
         out[i, 3 + k] += real * a[j, 3 + k] + dual * a[j, k]
 
 
-@kernel
+@kernel("void(f8[:,::1], i8, f8[:,:,::1], i8, i8, f8[:,::1], i8)")
 def _add_scaled(out, i, scalar, jet, n, a, j):
     """out[i] += c_{n+1}^(jet) a[j] with the dual Stumpff function of :func:`_dual_stumpff`."""
     _add_dual(out, i, scalar[jet, n, 0], scalar[jet, n, 1], a, j)
 
 
-@kernel
+@kernel("void(f8[:,::1], i8, i8, f8[::1], f8[:,:,::1])")
 def _dual_stumpff(psi, row, jets, c, out):
     """Dual c_1, c_2, c_3 of Ψ·Ψ with rates into ``out``; real c_0 … c_9 into ``c``."""
     phi, phi_e = _dual_dot(psi, row, psi, row)
@@ -234,7 +234,7 @@ def _advance_pose(pose, before, after, psi, row, c):
         pose[after, 3, i] = pose[before, 3, i] + a * d0 + b * d1 + d * d2
 
 
-@kernel
+@kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
 def _to_world(pose, f, a, j, out, i):
     """out[i] = Ad(pose f) a[j] for a twist."""
     for r in range(3):
@@ -246,7 +246,7 @@ def _to_world(pose, f, a, j, out, i):
     out[i, 5] += px * out[i, 1] - py * out[i, 0]
 
 
-@kernel
+@kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
 def _twist_to_body(pose, f, a, j, out, i):
     """out[i] = Ad(pose f)⁻¹ a[j] for a twist in world axes."""
     px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
@@ -259,7 +259,7 @@ def _twist_to_body(pose, f, a, j, out, i):
         out[i, 3 + r] = pose[f, 0, r] * v0 + pose[f, 1, r] * v1 + pose[f, 2, r] * v2
 
 
-@kernel
+@kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
 def _wrench_to_body(pose, f, a, j, out, i):
     """out[i] = Ad(pose f)ᵀ a[j] for a wrench in world axes."""
     px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
@@ -272,7 +272,7 @@ def _wrench_to_body(pose, f, a, j, out, i):
         out[i, 3 + r] = pose[f, 0, r] * n0 + pose[f, 1, r] * n1 + pose[f, 2, r] * n2
 
 
-@kernel
+@kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
 def _add_wrench_to_world(pose, f, a, j, out, i):
     """out[i] += coAd(pose f) a[j] for a wrench in the axes of frame f."""
     n0 = pose[f, 0, 0] * a[j, 3] + pose[f, 0, 1] * a[j, 4] + pose[f, 0, 2] * a[j, 5]
@@ -534,7 +534,7 @@ def tangent_backward(
                     b[i, k] -= amount * w[3 + i] * p[k]
 
 
-@kernel
+@kernel("void(f8[:,::1], i8, i8, f8, f8, f8, f8)")
 def _add_hat(b, i, k, scale, x, y, z):
     """b[i:i+3, k:k+3] += scale hat(x, y, z)."""
     b[i, k + 1] -= scale * z
@@ -656,7 +656,7 @@ def tangent(
             _closures(hold_frame, row_hold, closure, i + 1, U, rows, size, matrix)
 
 
-@kernel
+@kernel("void(f8[::1], f8[:,::1], f8[:,::1], i8, f8[::1])")
 def _row_product(z, b, U, size, out):
     """out[k] += (zᵀ b) U[:, k], where b is 6x18."""
     for c in range(18):
@@ -779,7 +779,7 @@ def _world_columns(maps, d, last, count, jets, z):
                 _add_dual_apply(z[a], jet, factor, maps[6 + k], d[a], last + jet - k)
 
 
-@kernel
+@kernel("void(f8[:,:,::1], f8, f8, f8[:,::1], i8)")
 def _add_dual_hat(T, real, dual, a, j):
     """T += (real + ε dual) hat(a[j]) as a dual 3x3 matrix."""
     _add_hat(T[0], 0, 0, real, a[j, 0], a[j, 1], a[j, 2])
@@ -787,7 +787,7 @@ def _add_dual_hat(T, real, dual, a, j):
     _add_hat(T[1], 0, 0, dual, a[j, 0], a[j, 1], a[j, 2])
 
 
-@kernel
+@kernel("void(f8[:,:,::1], f8, f8, f8[:,::1], i8, i8)")
 def _add_dual_outer(T, real, dual, a, j, k):
     """T += (real + ε dual) a[j] a[k]ᵀ as a dual 3x3 matrix."""
     for r in range(3):
@@ -812,7 +812,7 @@ def _add_cross_matrix(out, a, j, G):
         out[1, 2, b] += w0 * e1 - w1 * e0 + v0 * r1 - v1 * r0
 
 
-@kernel
+@kernel("void(f8[:,:,::1], f8, f8[:,:,::1], f8[:,:,::1])")
 def _add_dual_product(out, factor, A, B):
     """out += factor A B for dual 3x3 matrices."""
     for i in range(3):
@@ -830,7 +830,7 @@ def _add_dual_product(out, factor, A, B):
             out[1, i, k] += factor * dual
 
 
-@kernel
+@kernel("void(f8[:,::1], i8, f8, f8[:,:,::1], f8[:,::1], i8)")
 def _add_dual_apply(out, i, factor, A, x, j):
     """out[i] += factor A x[j] for a dual matrix and a twist."""
     x0, x1, x2 = factor * x[j, 0], factor * x[j, 1], factor * x[j, 2]
@@ -927,7 +927,7 @@ def _hessian(moments, operations, pair, beta, linear, active, r, column, c, real
             hessian[b, a] = dbar[a % moments, active[1 + a // moments]]
 
 
-@kernel
+@kernel("void(i8[::1], i8[::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], i8, f8[:,::1])")
 def _closures(hold_frame, row_hold, closure, frame, U, rows, size, matrix):
     """Closure rows and columns of the holds on ``frame``: J ∂C below, Jᵀ to the right."""
     for j in range(row_hold.size):

@@ -1,0 +1,268 @@
+"""Residual and tangent of a system at a state: the bridge between frozen values and kernels.
+
+    R = Q_inertia + Q_elastic + Q_damping - Q_load - Q_act + Jᵀλ         (CONVENTIONS, "Residual")
+
+A free base comes first in R and in all matrices, as body wrench against body twist. Everything here is a function
+of a system and a state; there is no step size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elver.dynamics.assembly import Assembly, assembly_of
+from elver.errors import BadInput
+from elver.kernels.evaluate import evaluate_residual, evaluate_tangent
+from elver.kernels.observe import observe
+from elver.kernels.program import Program, Work, work_for
+from elver.system import Inputs, State, System
+
+__all__ = [
+    "Arrays",
+    "Core",
+    "Energy",
+    "Observation",
+    "TangentInverseDynamics",
+    "core",
+    "energy",
+    "forward_dynamics",
+    "inverse_dynamics",
+    "mass_matrix",
+    "momentum",
+    "nodes",
+    "observe_states",
+    "poses",
+    "tangent_inverse_dynamics",
+]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """A state in the layout of the kernels."""
+
+    base: Array  # (4, 3) rows of R, then p
+    twist: Array  # (2, 6)
+    q: Array  # (3, n)
+    multipliers: Array
+
+
+class Core:
+    """Kernels of one system with their work space. Not thread safe: make one per thread."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.assembly: Assembly = assembly_of(system)
+        self.program: Program = self.assembly.program
+        self.work: Work = work_for(self.program)
+        self.n = system.rod.n
+        self.coordinates = self.n + 6 * int(system.free)
+        self.rows = len(system.multipliers)
+
+    def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
+        """R with closure rows below, (coordinates + rows,)."""
+        evaluate_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        return self.work.residual.copy()
+
+    def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
+        """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
+        columns = np.zeros((18, 6))
+        for k in range(3):
+            columns[6 * k : 6 * k + 6] = weights[k] * np.eye(6)
+        evaluate_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        evaluate_tangent(
+            self.program, self.work, a.base, a.q, a.multipliers, u, columns, np.array(weights, dtype=float), jets
+        )
+        return self.work.matrix.copy()
+
+
+def core(system: System) -> Core:
+    """The kernels of ``system``, made once."""
+    found = system.__dict__.get("_core")
+    if found is None:
+        found = Core(system)
+        system.__dict__["_core"] = found
+    return found
+
+
+def arrays(state: State) -> Arrays:
+    """Kernel layout of ``state`` (copies)."""
+    base = np.vstack([state.g[:3, :3], state.g[:3, 3]])
+    return Arrays(
+        np.ascontiguousarray(base),
+        np.vstack([state.eta, state.eta_dot]),
+        np.vstack([state.q, state.q_dot, state.q_ddot]),
+        state.multipliers.copy(),
+    )
+
+
+def state_from(a: Arrays, time: float) -> State:
+    """The state of kernel arrays."""
+    g = np.eye(4)
+    g[:3, :3], g[:3, 3] = a.base[:3], a.base[3]
+    return State(a.q[0], a.q[1], a.q[2], g, a.twist[0], a.twist[1], a.multipliers, time)
+
+
+def _prepare(system: System, state: State, inputs: Inputs | None) -> tuple[Core, Arrays, Array]:
+    system.check_state(state)
+    u = system.input_vector(system.signals(inputs), state.time)
+    return core(system), arrays(state), u
+
+
+def inverse_dynamics(system: System, state: State, inputs: Inputs | None = None) -> Array:
+    """Residual R at a motion: the generalized force that must act beyond the inputs to produce it.
+
+    Zero along a free motion. For a free base the first six entries are the body wrench on the base.
+    """
+    kernels, a, u = _prepare(system, state, inputs)
+    return kernels.residual(a, u)[: kernels.coordinates]
+
+
+@dataclass(frozen=True, eq=False)
+class TangentInverseDynamics:
+    """First-order model of the inverse dynamics around one motion."""
+
+    Q: Array
+    dQ_dq: Array
+    dQ_dq_dot: Array
+    dQ_dq_ddot: Array
+    J_closure: Array
+    """Rate of the closure rows per rate of the coordinates, (rows, coordinates)."""
+
+
+def tangent_inverse_dynamics(
+    system: System, state: State, inputs: Inputs | None = None
+) -> TangentInverseDynamics:
+    """Exact tangent of :func:`inverse_dynamics`; ``dQ_dq_ddot`` is the mass matrix."""
+    kernels, a, u = _prepare(system, state, inputs)
+    c = kernels.coordinates
+    K, D, M = (kernels.tangent(a, u, w) for w in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+    Q = kernels.residual(a, u)[:c]
+    return TangentInverseDynamics(Q, K[:c, :c], D[:c, :c], M[:c, :c], K[c:, :c])
+
+
+def mass_matrix(system: System, state: State) -> Array:
+    """M(q), symmetric positive definite, (coordinates, coordinates)."""
+    kernels, a, u = _prepare(system, state, None)
+    c = kernels.coordinates
+    return kernels.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
+
+
+def forward_dynamics(system: System, state: State, inputs: Inputs | None = None) -> State:
+    """``state`` with the accelerations and multipliers that the equations of motion ask for.
+
+    M q'' + Jᵀλ = -R(q, q', 0) and, for held sections, J q'' = -J' q' so that closures stay closed.
+    """
+    kernels, a, u = _prepare(system, state, inputs)
+    c, rows = kernels.coordinates, kernels.rows
+    start = Arrays(a.base, a.twist.copy(), a.q.copy(), np.zeros(rows))
+    start.q[2] = 0.0
+    if system.free:
+        start.twist[1] = 0.0
+    M = kernels.tangent(start, u, (0.0, 0.0, 1.0))[:c, :c]
+    load = -kernels.residual(start, u)[:c]
+    if rows:
+        J = kernels.tangent(start, u, (1.0, 0.0, 0.0))[c:, :c]
+        system_matrix = np.block([[M, J.T], [J, np.zeros((rows, rows))]])
+        solution = np.linalg.solve(system_matrix, np.concatenate([load, -_closure_drift(kernels, state, start, u)]))
+    else:
+        solution = np.linalg.solve(M, load)
+    if not np.all(np.isfinite(solution)):
+        raise BadInput("forward_dynamics: the mass matrix is singular; give every free strain inertia, or constrain it")
+    free = c - kernels.n
+    changes: dict[str, Any] = {"q_ddot": solution[free:c], "multipliers": solution[c:]}
+    if system.free:
+        changes["eta_dot"] = solution[:6]
+    return state.with_(**changes)
+
+
+def _closure_drift(kernels: Core, state: State, a: Arrays, u: Array) -> Array:
+    """J' q' of the closures along the present motion, by a central difference in time of J q'."""
+    from elver.lie import se3
+
+    c = kernels.coordinates
+    rates = np.concatenate([a.twist[0], a.q[1]]) if kernels.system.free else a.q[1]
+    speed = float(np.max(np.abs(rates), initial=0.0))
+    if speed == 0.0:
+        return np.zeros(kernels.rows)
+    step = 1e-4 / max(speed, 1.0)
+    sides = []
+    for sign in (1.0, -1.0):
+        g = state.g @ se3.exp(sign * step * a.twist[0]) if kernels.system.free else state.g
+        moved = arrays(state.with_(g=g, q=state.q + sign * step * state.q_dot))
+        sides.append(kernels.tangent(moved, u, (1.0, 0.0, 0.0))[c:, :c] @ rates)
+    return (sides[0] - sides[1]) / (2.0 * step)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# What a state shows
+# ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """Poses, energies and momentum of many states, time first."""
+
+    position: Array  # (T, frames, 3) m, world
+    rotation: Array  # (T, frames, 3, 3) world from section
+    energy: Array  # (T, 3) J: kinetic, elastic, gravitational
+    momentum: Array  # (T, 6): angular about the world origin [kg m²/s], linear [kg m/s], world axes
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies in joule; gravity counts from the world origin."""
+
+    kinetic: float
+    elastic: float
+    gravity: float
+
+    @property
+    def total(self) -> float:
+        """Sum of the three [J]."""
+        return self.kinetic + self.elastic + self.gravity
+
+
+def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: Array) -> Observation:
+    """Poses, energies and momentum for arrays of states: base (T, 4, 3), twist (T, 2, 6), q (T, 3, n)."""
+    kernels = core(system)
+    T, frames = base.shape[0], kernels.assembly.s.size
+    out = Observation(np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, 3)), np.zeros((T, 6)))
+    observe(
+        kernels.program, kernels.work, base, twist, q, inputs, out.position, out.rotation, out.energy, out.momentum
+    )
+    return out
+
+
+def _observe_one(system: System, state: State, inputs: Inputs | None = None) -> Observation:
+    _, a, u = _prepare(system, state, inputs)
+    return observe_states(system, a.base[None], a.twist[None], a.q[None], u[None])
+
+
+def nodes(system: System) -> Array:
+    """Arc lengths [m] of the nodes at which poses are known, from base to tip."""
+    return assembly_of(system).s
+
+
+def poses(system: System, state: State) -> Array:
+    """Poses g_world_section at all nodes of the rod, (nodes, 4, 4); arc lengths are ``nodes(system)`` [m]."""
+    seen = _observe_one(system, state)
+    g = np.tile(np.eye(4), (seen.position.shape[1], 1, 1))
+    g[:, :3, :3], g[:, :3, 3] = seen.rotation[0], seen.position[0]
+    return g
+
+
+def energy(system: System, state: State, inputs: Inputs | None = None) -> Energy:
+    """Kinetic, elastic and gravitational energy [J]."""
+    kinetic, elastic, gravity = _observe_one(system, state, inputs).energy[0]
+    return Energy(float(kinetic), float(elastic), float(gravity))
+
+
+def momentum(system: System, state: State) -> Array:
+    """(angular momentum about the world origin; linear momentum) in world axes, (6,)."""
+    return _observe_one(system, state).momentum[0]

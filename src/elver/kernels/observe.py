@@ -1,0 +1,59 @@
+"""What a run shows: poses of all frames, energies and momentum, for many states at once."""
+
+from __future__ import annotations
+
+from elver.kernels.cache import kernel
+from elver.kernels.recursion import _add_wrench_to_world, _twist_to_body, forward, registers
+
+__all__ = ["observe"]
+
+
+@kernel
+def observe(program, work, base, twist, q, inputs, position, rotation, energy, momentum):
+    """Fill position (T, frames, 3), rotation (T, frames, 3, 3), energy (T, 3), momentum (T, 6).
+
+    Energies are kinetic, elastic and gravitational (zero at the world origin); momentum is (angular about the world
+    origin; linear) in world axes. Arguments as of :func:`elver.kernels.evaluate.evaluate_residual`, with time first.
+    """
+    p, w, v = program, work, work.vector
+    n = p.component.size
+    for t in range(base.shape[0]):
+        registers(
+            p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, q[t], 3, w.register
+        )
+        forward(
+            p.segment, p.poly_size, base[t], twist[t], w.register, 3, w.pose, w.eta, w.acc, v, w.scalar, w.stumpff
+        )
+        scale = 1.0
+        if p.gravity_input[0] >= 0:
+            scale = inputs[t, p.gravity_input[0]]
+        kinetic = 0.0
+        height = 0.0
+        for k in range(6):
+            v[4, k] = 0.0
+        for f in range(w.pose.shape[0]):
+            M = p.inertia[f]
+            _twist_to_body(w.pose, f, w.eta, f, v, 2)
+            for i in range(6):
+                v[3, i] = 0.0
+                for k in range(6):
+                    v[3, i] += M[i, k] * v[2, k]
+                kinetic += 0.5 * v[3, i] * v[2, i]
+            _add_wrench_to_world(w.pose, f, v, 3, v, 4)
+            for i in range(3):
+                position[t, f, i] = base[t, 3, i] + w.pose[f, 3, i]
+                height -= scale * M[3, 3] * p.gravity[i] * position[t, f, i]
+                for k in range(3):
+                    rotation[t, f, i, k] = w.pose[f, i, k]
+        elastic = 0.0
+        for i in range(n):
+            for k in range(n):
+                elastic += 0.5 * q[t, 0, i] * p.K_elastic[i, k] * q[t, 0, k]
+        energy[t, 0] = kinetic
+        energy[t, 1] = elastic
+        energy[t, 2] = height
+        for k in range(6):
+            momentum[t, k] = v[4, k]
+        momentum[t, 0] += base[t, 3, 1] * v[4, 5] - base[t, 3, 2] * v[4, 4]
+        momentum[t, 1] += base[t, 3, 2] * v[4, 3] - base[t, 3, 0] * v[4, 5]
+        momentum[t, 2] += base[t, 3, 0] * v[4, 4] - base[t, 3, 1] * v[4, 3]

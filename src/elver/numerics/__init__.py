@@ -1,0 +1,1 @@
+"""Numerical tools without a word of mechanics: quadrature, polynomials."""

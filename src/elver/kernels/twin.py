@@ -1,0 +1,398 @@
+"""The readable twin of the kernels: the textbook recursion in body frames, in plain NumPy.
+
+Inverse dynamics (Gotelli 2024, (3.36), (3.39), (3.44)) and its tangent ((3.45)-(3.55)) on the same
+:class:`~elver.kernels.program.Program`, where each interval of a rod is a small joint g_next = g exp(Ψ):
+
+    forward     η = Ad(exp Ψ)⁻¹ η_before + T(Ψ) Ψ'
+    backward    F = M η' - ad(η)ᵀ M η - F_ext + Σ Ad(exp Ψ_next)⁻ᵀ F_next
+    projection  R = Σ Sᵀ F ,   S = T(Ψ) ∂Ψ/∂q
+
+It is the oracle of the compiled code and shares nothing with it: exp and T are summed from their defining
+series (intervals are short, so a few dozen terms reach rounding), rates and variations come from the product
+rule, and wrenches stay in the axes of their own frame. Conventions: six-vectors angular first, T
+left-trivialised; rows of a matrix of variations are components, columns the unknowns (base, coordinates,
+multipliers).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from elver.kernels.program import Program
+
+__all__ = ["twin_residual", "twin_tangent"]
+
+Array = NDArray[np.float64]
+
+# |Ψ| of an interval stays below about 3; 3⁴⁰/40! is far below rounding.
+_TERMS = 40
+
+
+# Lie algebra, from the definitions --------------------------------------------------------------------------
+
+
+def hat(w: Array) -> Array:
+    """ŵ with ŵ x = w × x."""
+    x, y, z = w
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def ad(x: Array) -> Array:
+    """ad(x) = [[Θ̂, 0], [v̂, Θ̂]]."""
+    return np.block([[hat(x[:3]), np.zeros((3, 3))], [hat(x[3:]), hat(x[:3])]])
+
+
+def Ad(g: Array) -> Array:
+    """Ad(g) = [[R, 0], [p̂R, R]]."""
+    R, p = g[:3, :3], g[:3, 3]
+    return np.block([[R, np.zeros((3, 3))], [hat(p) @ R, R]])
+
+
+def ad_transposed(F: Array) -> Array:
+    """The matrix with ad(x)ᵀ F = ad_transposed(F) x."""
+    C, N = hat(F[:3]), hat(F[3:])
+    return np.block([[C, N], [N, np.zeros((3, 3))]])
+
+
+def bracket(a: Array, b: Array) -> Array:
+    """ad(a) b over the last axis, any leading axes."""
+    (w_a, v_a), (w_b, v_b) = np.split(a, 2, axis=-1), np.split(b, 2, axis=-1)
+    return np.concatenate([np.cross(w_a, w_b), np.cross(w_a, v_b) + np.cross(v_a, w_b)], axis=-1)
+
+
+def exp(x: Array) -> Array:
+    """g = Σ x̂ᵏ/k!."""
+    x_hat = np.zeros((4, 4))
+    x_hat[:3, :3], x_hat[:3, 3] = hat(x[:3]), x[3:]
+    g = term = np.eye(4)
+    for k in range(1, _TERMS):
+        term = term @ x_hat / k
+        g = g + term
+    return g
+
+
+def dexp_jet(x: Array, x_dot: Array, x_ddot: Array) -> tuple[Array, Array, Array]:
+    """T(x) = Σ (-1)ᵏ ad(x)ᵏ/(k+1)! and its two rates along a motion, term by term."""
+    A, A_dot, A_ddot = -ad(x), -ad(x_dot), -ad(x_ddot)
+    term, term_dot, term_ddot = np.eye(6), np.zeros((6, 6)), np.zeros((6, 6))
+    T, T_dot, T_ddot = term, term_dot, term_ddot
+    for k in range(1, _TERMS):
+        term, term_dot, term_ddot = (
+            A @ term / (k + 1),
+            (A_dot @ term + A @ term_dot) / (k + 1),
+            (A_ddot @ term + 2.0 * A_dot @ term_dot + A @ term_ddot) / (k + 1),
+        )
+        T, T_dot, T_ddot = T + term, T_dot + term_dot, T_ddot + term_ddot
+    return T, T_dot, T_ddot
+
+
+def dexp_gradient(x: Array) -> Array:
+    """∂T(x)/∂x_c, first axis c: (6, 6, 6)."""
+    return np.array([dexp_jet(x, e, np.zeros(6))[1] for e in np.eye(6)])
+
+
+def rotation_tangent(theta: Array) -> tuple[Array, Array]:
+    """T⁻¹(Θ) on SO(3) and ∂T⁻¹/∂Θ_c = -T⁻¹ ∂T T⁻¹, first axis c: (3, 3), (3, 3, 3)."""
+    x = np.concatenate([theta, np.zeros(3)])
+    inverse = np.asarray(np.linalg.inv(dexp_jet(x, x, x)[0][:3, :3]), dtype=np.float64)
+    return inverse, np.array([-inverse @ dT[:3, :3] @ inverse for dT in dexp_gradient(x)[:3]])
+
+
+# Strain to joint: the Lie polynomial ------------------------------------------------------------------------
+
+
+class Joint(NamedTuple):
+    """One interval as a joint: Ψ with its two rates, and their gradients with the coordinates."""
+
+    psi: Array  # (3, 6)
+    gradient: Array  # (3, n, 6): ∂Ψ/∂q and its two rates
+    second: Array  # (n, n, 6): ∂²Ψ/∂q²
+
+
+def joint(program: Program, segment: int, interval: int, q: Array, second: bool) -> Joint:
+    """Ψ = last register of the Lie polynomial of the strain moments, differentiated by the product rule."""
+    _, _, _, first, count, poly = program.segment[segment]
+    moments, operations = program.poly_size[poly]
+    n = program.component.size
+    own = np.arange(first, first + count)
+    values: list[Array] = []
+    gradients: list[Array] = []
+    seconds: list[Array] = []
+    for m in range(moments):
+        gradient = np.zeros((3, n, 6))
+        gradient[0, own, program.component[own]] = program.phi[interval, m, :count]
+        value = np.einsum("jk,kc->jc", q, gradient[0])
+        value[0] += program.rest[interval, m]
+        values.append(value)
+        gradients.append(gradient)
+        seconds.append(np.zeros((n, n, 6)) if second else np.zeros((1, 1, 6)))
+    for o in range(operations):
+        weights, beta = program.poly_linear[poly, o], program.poly_beta[poly, o]
+        a, b = program.poly_pair[poly, o]
+        value = sum((w * x for w, x in zip(weights, values)), np.zeros((3, 6)))
+        gradient = sum((w * x for w, x in zip(weights, gradients)), np.zeros((3, n, 6)))
+        curve = sum((w * x for w, x in zip(weights, seconds)), np.zeros_like(seconds[0]))
+        if beta != 0.0:
+            x, y, dx, dy = values[a], values[b], gradients[a], gradients[b]
+            value = value + beta * _leibniz(x, y)
+            gradient = gradient + beta * (_leibniz(dx, y[:, None]) + _leibniz(x[:, None], dy))
+            if second:
+                curve = curve + beta * (
+                    bracket(seconds[a], y[0])
+                    + bracket(x[0], seconds[b])
+                    + bracket(dx[0][:, None], dy[0][None, :])
+                    + bracket(dx[0][None, :], dy[0][:, None])
+                )
+        values.append(value)
+        gradients.append(gradient)
+        seconds.append(curve)
+    return Joint(values[-1], gradients[-1], seconds[-1])
+
+
+def _leibniz(x: Array, y: Array) -> Array:
+    """[x, y] and its two rates; rates along the first axis."""
+    return np.stack(
+        [
+            bracket(x[0], y[0]),
+            bracket(x[1], y[0]) + bracket(x[0], y[1]),
+            bracket(x[2], y[0]) + 2.0 * bracket(x[1], y[1]) + bracket(x[0], y[2]),
+        ]
+    )
+
+
+# What acts on one frame -------------------------------------------------------------------------------------
+
+
+def demanded_wrench(program: Program, f: int, R: Array, eta: Array, eta_dot: Array, inputs: Array) -> Array:
+    """F = M η' - ad(η)ᵀ M η - F_ext of one frame, in its own axes."""
+    M = program.inertia[f]
+    weight = M @ np.concatenate([np.zeros(3), R.T @ _gravity(program, inputs)])
+    F = M @ eta_dot - ad(eta).T @ (M @ eta) - weight
+    for j in np.flatnonzero(program.load_frame == f):
+        wrench = inputs[program.load_input[j]] * program.load_wrench[j]
+        if program.load_follows[j]:
+            F = F - wrench
+        else:
+            F = F - np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
+    return F
+
+
+def varied_wrench(
+    program: Program,
+    f: int,
+    R: Array,
+    eta: Array,
+    inputs: Array,
+    d_zeta: Array,
+    d_eta: Array,
+    d_eta_dot: Array,
+) -> Array:
+    """ΔF of :func:`demanded_wrench`, (3.48): gravity and dead loads turn against the frame."""
+    M = program.inertia[f]
+    d_F = M @ d_eta_dot - ad(eta).T @ M @ d_eta - ad_transposed(M @ eta) @ d_eta
+    turned = hat(R.T @ _gravity(program, inputs)) @ d_zeta[:3]
+    d_F = d_F - M @ np.vstack([np.zeros_like(turned), turned])
+    for j in np.flatnonzero((program.load_frame == f) & (program.load_follows == 0)):
+        wrench = inputs[program.load_input[j]] * program.load_wrench[j]
+        d_F = d_F - np.vstack([hat(R.T @ wrench[:3]), hat(R.T @ wrench[3:])]) @ d_zeta[:3]
+    return d_F
+
+
+def _gravity(program: Program, inputs: Array) -> Array:
+    channel = program.gravity_input[0]
+    return program.gravity * (inputs[channel] if channel >= 0 else 1.0)
+
+
+class Closure(NamedTuple):
+    """One closure row: residual, row on the body twist of its frame, and the gradient of that row."""
+
+    value: float
+    row: Array  # (6,)
+    gradient: Array  # (6, 3): ∂row/∂(rotation of the frame, body)
+
+
+def closure(program: Program, j: int, g: Array) -> Closure:
+    """Ψ = Ā (log R; p) of the frame seen from its target, J = Ā diag(T⁻¹, R), (3.33)-(3.35) and (3.54)."""
+    target, axes = program.hold_pose[program.row_hold[j]], program.row_axes[j]
+    R = target[:3].T @ g[:3, :3]
+    p = target[:3].T @ (g[:3, 3] - target[3])
+    theta = Rotation.from_matrix(R).as_rotvec()
+    inverse, d_inverse = rotation_tangent(theta)
+    row = np.concatenate([axes[:3] @ inverse, axes[3:] @ R])
+    # Δ(T⁻¹) along ΔΘ = T⁻¹ Δζ_ω ;  ΔR = R (Δζ_ω)^
+    turning = np.einsum("a,cab,cd->bd", axes[:3], d_inverse, inverse)
+    return Closure(float(axes @ np.concatenate([theta, p])), row, np.vstack([turning, hat(R.T @ axes[3:])]))
+
+
+# The recursion ----------------------------------------------------------------------------------------------
+
+
+def twin_residual(
+    program: Program, base: Array, twist: Array, q: Array, multipliers: Array, inputs: Array
+) -> Array:
+    """R with closure rows below; arguments as of :func:`elver.kernels.evaluate.evaluate_residual`."""
+    return _evaluate(program, base, twist, q, multipliers, inputs, None)[0]
+
+
+def twin_tangent(
+    program: Program, base: Array, twist: Array, q: Array, multipliers: Array, inputs: Array, weights: Array
+) -> Array:
+    """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks; the base in body variations."""
+    return _evaluate(program, base, twist, q, multipliers, inputs, np.asarray(weights, dtype=float))[1]
+
+
+def _evaluate(
+    program: Program,
+    base: Array,
+    twist: Array,
+    q: Array,
+    multipliers: Array,
+    inputs: Array,
+    weights: Array | None,
+) -> tuple[Array, Array]:
+    n, offset = program.component.size, 6 * int(program.free[0])
+    coordinates = offset + n
+    rows = program.row_hold.size + int(np.count_nonzero(program.tendon_row >= 0))
+    size = coordinates + rows
+    tangent = weights is not None
+    w = np.zeros(3) if weights is None else weights
+    frames = program.inertia.shape[0]
+    R, matrix = np.zeros(size), np.zeros((size, size))
+
+    # Forward pass: poses, twists, accelerations, and their variations
+    g, eta, eta_dot = np.zeros((frames, 4, 4)), np.zeros((frames, 6)), np.zeros((frames, 6))
+    d_zeta, d_eta, d_eta_dot = (np.zeros((frames, 6, size)) for _ in range(3))
+    g[0] = np.eye(4)
+    g[0, :3, :3], g[0, :3, 3] = base[:3], base[3]
+    eta[0], eta_dot[0] = twist
+    if offset:
+        for k, variation in enumerate((d_zeta, d_eta, d_eta_dot)):
+            variation[0, :, :6] = w[k] * np.eye(6)
+    chain: list[tuple[int, int, Joint, Array, Array, Array]] = []
+    for s in range(program.segment.shape[0]):
+        before, start, intervals = program.segment[s, :3]
+        for i in range(start, start + intervals):
+            f = i + 1
+            J = joint(program, s, i, q, tangent)
+            T, T_dot, T_ddot = dexp_jet(*J.psi)
+            eta_rel = T @ J.psi[1]
+            eta_dot_rel = T_dot @ J.psi[1] + T @ J.psi[2]
+            step = exp(J.psi[0])
+            back = np.asarray(np.linalg.inv(Ad(step)), dtype=np.float64)
+            # (3.36)
+            g[f] = g[before] @ step
+            eta[f] = back @ eta[before] + eta_rel
+            eta_dot[f] = back @ eta_dot[before] + ad(eta[f]) @ eta_rel + eta_dot_rel
+            d_rel = np.zeros((6, size))
+            if tangent:
+                # body column ζ = T ΔΨ of the joint and its rates, with Δq' = w_1, Δq'' = w_2 per unit w_0
+                d0, d1, d2 = (np.zeros((6, size)) for _ in range(3))
+                own = slice(offset, coordinates)
+                P, P_dot, P_ddot = (part.T for part in J.gradient)
+                d0[:, own] = w[0] * P
+                d1[:, own] = w[0] * P_dot + w[1] * P
+                d2[:, own] = w[0] * P_ddot + 2.0 * w[1] * P_dot + w[2] * P
+                d_rel = T @ d0
+                rate = T_dot @ d0 + T @ d1
+                second_rate = T_ddot @ d0 + 2.0 * T_dot @ d1 + T @ d2
+                d_eta_rel = rate + ad(eta_rel) @ d_rel
+                d_eta_dot_rel = second_rate + ad(eta_dot_rel) @ d_rel + ad(eta_rel) @ rate
+                # (3.45)
+                d_zeta[f] = back @ d_zeta[before] + d_rel
+                d_eta[f] = back @ d_eta[before] + ad(back @ eta[before]) @ d_rel + d_eta_rel
+                d_eta_dot[f] = (
+                    back @ d_eta_dot[before]
+                    + ad(back @ eta_dot[before]) @ d_rel
+                    - ad(eta_rel) @ d_eta[f]
+                    + ad(eta[f]) @ d_eta_rel
+                    + d_eta_dot_rel
+                )
+            chain.append((int(before), f, J, T, back, d_rel))
+            before = f
+
+    # What each frame demands by itself
+    F, d_F = np.zeros((frames, 6)), np.zeros((frames, 6, size))
+    for f in range(frames):
+        F[f] = demanded_wrench(program, f, g[f, :3, :3], eta[f], eta_dot[f], inputs)
+        if tangent:
+            d_F[f] = varied_wrench(
+                program, f, g[f, :3, :3], eta[f], inputs, d_zeta[f], d_eta[f], d_eta_dot[f]
+            )
+    for j in range(program.row_hold.size):
+        k = coordinates + j
+        if not np.any(program.row_axes[j]):  # a redundant row: its multiplier is zero
+            R[k], matrix[k, k] = multipliers[j], 1.0
+            continue
+        f = program.hold_frame[program.row_hold[j]]
+        held = closure(program, j, g[f])
+        R[k] = held.value
+        matrix[k] += held.row @ d_zeta[f]
+        F[f] += multipliers[j] * held.row
+        d_F[f] += multipliers[j] * held.gradient @ d_zeta[f, :3]
+        d_F[f, :, k] += held.row
+
+    # Backward pass and projection
+    for before, f, J, T, back, d_rel in reversed(chain):
+        S = T @ J.gradient[0].T
+        R[offset:coordinates] += S.T @ F[f]
+        F[before] += back.T @ F[f]
+        if tangent:
+            # ΔSᵀF: ∂_b S_a = ∂T[∂_bΨ] ∂_aΨ + T ∂_a∂_bΨ
+            P = J.gradient[0]
+            through_T = np.einsum("r,crk,bc,ak->ab", F[f], dexp_gradient(J.psi[0]), P, P, optimize=True)
+            matrix[offset:coordinates] += S.T @ d_F[f]
+            matrix[offset:coordinates, offset:coordinates] += w[0] * (through_T + J.second @ (T.T @ F[f]))
+            # (3.50)
+            d_F[before] += back.T @ (d_F[f] - ad_transposed(F[f]) @ d_rel)
+    if offset:
+        R[:6] += F[0]
+        matrix[:6] += d_F[0]
+
+    _add_strain_loads(program, offset, q, multipliers, inputs, w, R, matrix)
+    return R, matrix
+
+
+def _add_strain_loads(
+    program: Program,
+    offset: int,
+    q: Array,
+    multipliers: Array,
+    inputs: Array,
+    w: Array,
+    R: Array,
+    matrix: Array,
+) -> None:
+    """Elasticity, damping, muscles, and tendons at each quadrature point: Λ_act = T (D×u; u), u = c/|c|."""
+    n = program.component.size
+    own = slice(offset, offset + n)
+    R[own] += program.K_elastic @ q[0] + program.D_elastic @ q[1]
+    matrix[own, own] += w[0] * program.K_elastic + w[1] * program.D_elastic
+    R[own] += inputs[program.muscle_input] @ program.muscle_force
+    for t in range(program.tendon_input.size):
+        amount, row = inputs[program.tendon_input[t]], program.tendon_row[t]
+        tension = multipliers[row] if row >= 0 else program.tendon_factor[t] * amount
+        length, rate = 0.0, np.zeros(n)
+        for ds, phi, xi_rest, path in zip(
+            program.tendon_weight[t], program.point_phi, program.point_rest, program.tendon_path[t]
+        ):
+            B_Phi = np.zeros((6, n))
+            B_Phi[program.component, np.arange(n)] = phi
+            xi = xi_rest + B_Phi @ q[0]
+            D, D_prime = path[:3], path[3:]
+            c = xi[3:] + np.cross(xi[:3], D) + D_prime
+            norm = np.linalg.norm(c)
+            u = c / norm
+            dc = np.hstack([-hat(D), np.eye(3)]) @ B_Phi
+            length += ds * norm
+            rate += ds * u @ dc
+            matrix[own, own] += w[0] * tension * ds * dc.T @ (np.eye(3) - np.outer(u, u)) @ dc / norm
+        R[own] += tension * rate
+        if row >= 0:
+            k = offset + n + row
+            R[k] = length - program.tendon_length[t] + amount
+            matrix[own, k] += rate
+            matrix[k, own] += w[0] * rate

@@ -1,1 +1,10 @@
-"""Compiled inner loops on flat arrays, with a readable twin."""
+"""Compiled inner loops on flat arrays, with a readable twin.
+
+:mod:`~elver.kernels.program` holds the arrays, :mod:`~elver.kernels.recursion` the two recursions,
+:mod:`~elver.kernels.evaluate` the residual and tangent that every solver calls, :mod:`~elver.kernels.march` the
+solvers, and :mod:`~elver.kernels.twin` says the same in plain NumPy.
+"""
+
+from elver.kernels.warmup import is_warm, warmup
+
+__all__ = ["is_warm", "warmup"]

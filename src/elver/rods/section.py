@@ -8,7 +8,7 @@ by default. Every dimension is a number, a :class:`Taper`, or a vectorised calla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -40,10 +40,12 @@ class SectionProperties:
     k_y: Array
     k_z: Array
 
+    polar: Array | None = None
+
     @property
     def I_polar(self) -> Array:
-        """I_y + I_z [m⁴], the polar moment of inertia."""
-        return self.I_y + self.I_z
+        """Polar moment of inertia [m⁴]: as given, else I_y + I_z."""
+        return self.I_y + self.I_z if self.polar is None else self.polar
 
 
 @runtime_checkable
@@ -251,6 +253,8 @@ class Rectangle(_Shape):
 class Section(_Shape):
     """Section given by its properties: area [m²], I_y, I_z, torsion_constant [m⁴].
 
+    ``I_polar`` [m⁴] of the rotary inertia is I_y + I_z unless given (benchmarks of the literature have other ones).
+
     The half widths [m] serve drawing and the reach of tendons; without them those of the ellipse with the
     same radii of gyration are taken, 2 √(I_z / A) along y and 2 √(I_y / A) along z.
     """
@@ -262,11 +266,14 @@ class Section(_Shape):
     half_y: Dimension | None = None
     half_z: Dimension | None = None
     shear_correction: ShearCorrection = 1.0
+    I_polar: Dimension | None = None
 
     def __post_init__(self) -> None:
         if self.torsion_constant is None:
             raise BadInput("torsion_constant is missing: give J_t in m4 (I_y + I_z for a round section)")
         given = {name: "m" for name in ("half_y", "half_z") if getattr(self, name) is not None}
+        if self.I_polar is not None:
+            given["I_polar"] = "m4"
         self._check(area="m2", I_y="m4", I_z="m4", **given)
 
     def properties(self, s: ArrayLike, length: float) -> SectionProperties:
@@ -275,7 +282,10 @@ class Section(_Shape):
         area = dimension("area", self.area, s, length, "m2")
         I_y = dimension("I_y", self.I_y, s, length, "m4")
         I_z = dimension("I_z", self.I_z, s, length, "m4")
-        return self._properties(s, length, area, I_y, I_z, np.empty(0))
+        given = self._properties(s, length, area, I_y, I_z, np.empty(0))
+        if self.I_polar is None:
+            return given
+        return replace(given, polar=dimension("I_polar", self.I_polar, s, length, "m4"))
 
     def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
         """Given half widths, or those of the equivalent ellipse [m] at ``s`` [m]."""

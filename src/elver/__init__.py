@@ -1,0 +1,116 @@
+"""elver: models, simulates and designs slender elastic robots.
+
+    import elver as ev
+
+Names are loaded when they are first used, so that the command line starts at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "elver.actuation": (
+        "Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled smooth_step triangle"
+    ),
+    "elver.dynamics": (
+        "energy forward_dynamics inverse_dynamics linearize mass_matrix modes momentum nodes poses "
+        "tangent_inverse_dynamics"
+    ),
+    "elver.environment": "DistributedWrench Gravity PointWrench",
+    "elver.errors": "BadInput ElverWarning Interrupted NotConverged",
+    "elver.integrators": (
+        "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark simulate state_at"
+    ),
+    "elver.io": "RunFile load save",
+    "elver.mechanism": "Hold Mechanism Motion",
+    "elver.rods": (
+        "Chebyshev Circle Ellipse Legendre Magnus Material PiecewiseConstant PiecewiseLinear Rectangle Rod "
+        "RungeKuttaMuntheKaas Sampled Section Spectral Taper Tube"
+    ),
+    "elver.statics": "continuation equilibrium inverse_statics stability",
+    "elver.system": "State System",
+    "elver.viz": "animate show",
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
+
+__all__ = sorted([*_MODULE, "__version__"])  # noqa: PLE0605 (the table above is the list)
+
+if TYPE_CHECKING:
+    from elver.actuation import (
+        Muscle,
+        Pressure,
+        SpooledTendon,
+        Tendon,
+        c2_ramp,
+        convergent,
+        helical,
+        parallel,
+        ramp,
+        route,
+        sampled,
+        smooth_step,
+        triangle,
+    )
+    from elver.dynamics import (
+        energy,
+        forward_dynamics,
+        inverse_dynamics,
+        linearize,
+        mass_matrix,
+        modes,
+        momentum,
+        nodes,
+        poses,
+        tangent_inverse_dynamics,
+    )
+    from elver.environment import DistributedWrench, Gravity, PointWrench
+    from elver.errors import BadInput, ElverWarning, Interrupted, NotConverged
+    from elver.integrators import (
+        HHT,
+        Adaptive,
+        GaussLegendre4,
+        GeneralizedAlpha,
+        ImplicitMidpoint,
+        Newmark,
+        simulate,
+        state_at,
+    )
+    from elver.io import RunFile, load, save
+    from elver.mechanism import Hold, Mechanism, Motion
+    from elver.rods import (
+        Chebyshev,
+        Circle,
+        Ellipse,
+        Legendre,
+        Magnus,
+        Material,
+        PiecewiseConstant,
+        PiecewiseLinear,
+        Rectangle,
+        Rod,
+        RungeKuttaMuntheKaas,
+        Sampled,
+        Section,
+        Spectral,
+        Taper,
+        Tube,
+    )
+    from elver.statics import continuation, equilibrium, inverse_statics, stability
+    from elver.system import State, System
+    from elver.viz import animate, show
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'elver' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

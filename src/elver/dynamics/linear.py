@@ -1,0 +1,114 @@
+"""Small motions about a state: linear model, natural frequencies and shapes.
+
+    M δq'' + D δq' + K δq = 0   on the motions that closures allow,   K, D, M exact tangents of the inverse dynamics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from elver.dynamics.core import core, tangent_inverse_dynamics
+from elver.errors import BadInput
+from elver.system import Inputs, State, System
+
+__all__ = ["LinearModel", "Modes", "linearize", "modes"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """x' = A x + B u about a state, x = (δq, δq') on the allowed motions, δ(coordinates) = basis @ δq."""
+
+    A: Array
+    B: Array
+    """Columns in the order of ``system.channel_names``, per unit of each input."""
+    basis: Array
+    M: Array
+    D: Array
+    K: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Natural vibrations about an equilibrium, slowest first."""
+
+    frequencies: Array
+    """Hz (damped frequency when there is damping)."""
+    damping: Array
+    """Fraction of critical; negative for growth (flutter or divergence)."""
+    shapes: Array
+    """Columns (coordinates, count) of the largest entry one; real part where damping makes them complex."""
+    eigenvalues: NDArray[np.complex128]
+    """1/s."""
+
+
+def linearize(system: System, state: State, inputs: Inputs | None = None) -> LinearModel:
+    """Linear model of the dynamics about ``state`` (a free base is described by its body variation)."""
+    t = tangent_inverse_dynamics(system, state, inputs)
+    Z = _allowed(t.J_closure, core(system).assembly.scale)
+    M, D, K = (Z.T @ X @ Z for X in (t.dQ_dq_ddot, t.dQ_dq_dot, t.dQ_dq))
+    signals = system.signals(inputs)
+    u = system.input_vector(signals, state.time)
+    kernels = core(system)
+    from elver.dynamics.core import arrays
+
+    a = arrays(state)
+    c = kernels.coordinates
+    R = kernels.residual(a, u)[:c]
+    columns = []
+    for k in range(u.size):
+        v = u.copy()
+        v[k] += 1.0
+        columns.append(-(kernels.residual(a, v)[:c] - R))
+    forces = np.array(columns).reshape(u.size, c).T
+    n = M.shape[0]
+    inverse = np.linalg.solve(M, np.hstack([K, D, Z.T @ forces]))
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse[:, :n], -inverse[:, n : 2 * n]]])
+    B = np.vstack([np.zeros((n, u.size)), inverse[:, 2 * n :]])
+    return LinearModel(A, B, Z, M, D, K)
+
+
+def modes(system: System, state: State, inputs: Inputs | None = None, count: int = 6) -> Modes:
+    """Natural frequencies [Hz] and shapes about ``state``, which should be an equilibrium under ``inputs``.
+
+    Rigid motions of a free rod (zero frequency) are left out.
+    """
+    if count < 1:
+        raise BadInput(f"count = {count}: ask for at least one mode")
+    linear = linearize(system, state, inputs)
+    M, D, K, Z = linear.M, linear.D, linear.K, linear.basis
+    symmetric = np.max(np.abs(K - K.T)) < 1e-7 * np.max(np.abs(K))
+    if symmetric and not np.any(D):
+        values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), M)
+        roots = np.sqrt(values.astype(complex)) * 1j
+        shapes = vectors.astype(complex)
+    else:
+        roots, states = np.linalg.eig(linear.A)
+        keep = roots.imag >= 0.0
+        roots, shapes = roots[keep], states[: K.shape[0], keep]
+    size = np.abs(roots)
+    moving = size > 1e-5 * np.max(size) * np.sqrt(np.finfo(float).eps) ** 0.25
+    moving &= size > 1e-6 * np.median(size)
+    roots, shapes, size = roots[moving], shapes[:, moving], size[moving]
+    order = np.argsort(size)[:count]
+    roots, shapes = roots[order], shapes[:, order]
+    full = (Z @ shapes).astype(complex)
+    for k in range(full.shape[1]):
+        full[:, k] /= full[np.argmax(np.abs(full[:, k])), k]
+    damping = -roots.real / np.abs(roots)
+    return Modes(np.abs(roots.imag) / (2.0 * np.pi), damping, full.real, roots)
+
+
+def _allowed(J: Array, scale: Array) -> Array:
+    """Basis of the motions with J δq = 0, orthonormal in units of the coordinates."""
+    if J.size == 0:
+        return np.eye(scale.size)
+    _, sizes, Vt = np.linalg.svd(J * scale)
+    rank = int(np.sum(sizes > 1e-9 * sizes.max(initial=1e-300)))
+    return scale[:, None] * Vt[rank:].T

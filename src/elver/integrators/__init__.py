@@ -1,0 +1,22 @@
+"""Time integration: one method per file, and simulate."""
+
+from elver.integrators.gauss import Gauss, GaussLegendre4, ImplicitMidpoint
+from elver.integrators.generalized_alpha import GeneralizedAlpha
+from elver.integrators.hht import HHT
+from elver.integrators.method import Method, OneStep
+from elver.integrators.newmark import Newmark
+from elver.integrators.simulate import Adaptive, simulate, state_at
+
+__all__ = [
+    "HHT",
+    "Adaptive",
+    "Gauss",
+    "GaussLegendre4",
+    "GeneralizedAlpha",
+    "ImplicitMidpoint",
+    "Method",
+    "Newmark",
+    "OneStep",
+    "simulate",
+    "state_at",
+]

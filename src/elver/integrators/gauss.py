@@ -1,0 +1,49 @@
+"""Gauss collocation in time: the implicit midpoint rule (order 2) and the two-stage rule (order 4).
+
+Symplectic and symmetric, without damping (Hairer, Lubich, Wanner, Geometric Numerical Integration, II.1). A free base
+is integrated in the chart of its group around the start of each step, so the order is that of the rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elver.integrators.method import Method
+
+__all__ = ["Gauss", "GaussLegendre4", "ImplicitMidpoint"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gauss(Method):
+    """Collocation at the Gauss points of the step."""
+
+    stages = 1
+
+    @property
+    def tableau(self) -> NDArray[np.float64]:
+        """Rows: c, b, b̄ = bᵀA, A, Ā = A², extrapolation of the last stages to the new ones and to the end."""
+        s = self.stages
+        x, w = np.polynomial.legendre.leggauss(s)
+        c, b = 0.5 * (x + 1.0), 0.5 * w
+        powers = np.arange(s)
+        V = c[:, None] ** powers  # values of monomials at the stages
+        A = (c[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(V)
+        ahead = (1.0 + c)[:, None] ** powers @ np.linalg.inv(V)
+        end = np.ones(s) @ np.linalg.inv(V)
+        return np.ascontiguousarray(np.vstack([c, b, b @ A, A, A @ A, ahead, end]))
+
+
+@dataclass(frozen=True)
+class ImplicitMidpoint(Gauss):
+    """One Gauss point: order 2."""
+
+
+@dataclass(frozen=True)
+class GaussLegendre4(Gauss):
+    """Two Gauss points: order 4, the choice for smooth motions and long energy balances."""
+
+    stages = 2
+    order = 4

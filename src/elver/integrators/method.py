@@ -1,0 +1,61 @@
+"""What all time integrators share: the group of a free base, and the control of Newton.
+
+A method is a frozen value. One-step methods give the four numbers (β, γ, α_m, α_f) of the generalized-α family,
+Gauss methods their tableau; :mod:`elver.integrators.simulate` runs both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from elver.errors import BadInput, finite, positive
+
+__all__ = ["Group", "Method", "OneStep", "check_rho"]
+
+Group: TypeAlias = Literal["SO3xR3", "SE3"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """Options of every method.
+
+    ``group``: a free base moves on SO(3)×R³ (rotation in body axes, translation in world axes) or on SE(3).
+    ``tolerance``: Newton stops when its next correction is estimated below it, in radians of bending over the rod.
+    ``halvings``: how often a failing step is halved before the run gives up.
+    """
+
+    group: Group = "SO3xR3"
+    tolerance: float = 1e-9
+    max_iterations: int = 25
+    halvings: int = 10
+
+    order = 2
+    """Order of accuracy in the step."""
+
+    def __post_init__(self) -> None:
+        if self.group not in ("SO3xR3", "SE3"):
+            raise BadInput(f"group = {self.group!r}: choose 'SO3xR3' or 'SE3'")
+        positive("tolerance", self.tolerance, "(rad of bending)")
+        if self.max_iterations < 1:
+            raise BadInput(f"max_iterations = {self.max_iterations}: allow at least one Newton step")
+        if self.halvings < 0:
+            raise BadInput(f"halvings = {self.halvings}: must not be negative; 0 forbids halving")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneStep(Method):
+    """A member of the generalized-α family."""
+
+    @property
+    def scheme(self) -> tuple[float, float, float, float]:
+        """(β, γ, α_m, α_f)."""
+        raise AssertionError("a OneStep method gives its scheme")
+
+
+def check_rho(rho_inf: float, low: float) -> float:
+    """``rho_inf`` within [low, 1]."""
+    rho = float(finite("rho_inf", rho_inf, (), "(spectral radius)"))
+    if not low <= rho <= 1.0:
+        raise BadInput(f"rho_inf = {rho:g}: choose it between {low:g} (most damping) and 1 (none)")
+    return rho

@@ -1,0 +1,414 @@
+"""Simulation: implicit steps from a state, recorded as a dataset with names and units.
+
+Steps run compiled, a chunk at a time; between chunks the progress bar moves, Ctrl-C is heard, and the chunk goes to
+the file if one was asked for. A step that fails is divided in 2, 4, 8 ... parts. Whatever ends the run, what was
+computed is returned with the exception and is in the file.
+"""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from elver.dynamics.core import arrays, core, forward_dynamics, nodes, observe_states
+from elver.errors import BadInput, Interrupted, NotConverged, finite, positive
+from elver.integrators.gauss import Gauss
+from elver.integrators.method import Method, OneStep
+from elver.integrators.newmark import Newmark
+from elver.io import RunFile, dumps
+from elver.kernels.march import march_for, march_gauss, march_one_step
+from elver.lie import so3
+from elver.mechanism import Driven
+from elver.statics.equilibrium import Equilibrium
+from elver.system import Inputs, State, System
+
+__all__ = ["Adaptive", "simulate", "state_at"]
+
+Array: TypeAlias = NDArray[np.float64]
+Progress: TypeAlias = Callable[[float, float], None]
+
+_CHUNK_SECONDS = 0.2
+_DEFAULT_METHOD = Newmark()
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Steps that keep the error of each step below ``tolerance`` (rad of bending over the rod, or base motion / L).
+
+    The error is seen by doing each step twice, whole and in two halves; the halves are kept. ``first``, ``largest`` and
+    ``smallest`` bound the step [s].
+    """
+
+    tolerance: float = 1e-5
+    first: float = 1e-3
+    largest: float = 0.1
+    smallest: float = 1e-9
+
+    def __post_init__(self) -> None:
+        positive("tolerance", self.tolerance, "(error of one step)")
+        for name in ("first", "largest", "smallest"):
+            positive(f"{name} step", getattr(self, name), "s")
+
+
+class _March:
+    """State and scratch arrays of a run, advanced over any grid of times."""
+
+    def __init__(self, system: System, state: State, method: Method, signals: Any) -> None:
+        self.system, self.method, self.signals = system, method, signals
+        self.core = core(system)
+        k = self.core
+        stages = method.stages if isinstance(method, Gauss) else 2
+        self.scratch = march_for(k.coordinates, k.n, k.rows, k.assembly.scale, stages)
+        a = arrays(state)
+        self.base, self.multipliers = a.base, a.multipliers
+        self.q = np.vstack([a.q, a.q[2]])
+        R = a.base[:3]
+        eta, eta_dot = a.twist
+        self.rates = np.zeros((3, 6))
+        if method.group == "SE3":
+            self.rates[0], self.rates[1] = eta, eta_dot
+        else:
+            # on SO(3)×R³ the scheme runs on (Ω, Ω̇) and on the velocity and acceleration in the world
+            self.rates[0] = np.concatenate([eta[:3], R @ eta[3:]])
+            self.rates[1] = np.concatenate([eta_dot[:3], R @ (eta_dot[3:] + np.cross(eta[:3], eta[3:]))])
+        self.rates[2] = self.rates[1]
+        self.twist = a.twist
+
+    def save(self) -> tuple[Array, ...]:
+        """Copies of the state, to come back to."""
+        return tuple(x.copy() for x in (self.base, self.rates, self.q, self.multipliers, self.twist))
+
+    def restore(self, saved: tuple[Array, ...]) -> None:
+        """Back to a saved state."""
+        for x, y in zip((self.base, self.rates, self.q, self.multipliers, self.twist), saved, strict=True):
+            x[...] = y
+
+    def run(self, times: Array) -> tuple[int, dict[str, Array]]:
+        """Advance over ``times``; number of steps done, and the records of all times."""
+        k, method = self.core, self.method
+        T, n = times.size, k.n
+        out = {
+            "q": np.zeros((T, 3, n)),
+            "base": np.zeros((T, 4, 3)),
+            "twist": np.zeros((T, 2, 6)),
+            "multipliers": np.zeros((T, k.rows)),
+            "iterations": np.zeros(T, dtype=np.int64),
+        }
+        out["q"][0], out["base"][0], out["twist"][0] = self.q[:3], self.base, self.twist
+        out["multipliers"][0] = self.multipliers
+        if isinstance(method, OneStep):
+            instants = times
+            function, table = march_one_step, np.array(method.scheme)
+        else:
+            assert isinstance(method, Gauss)
+            table = method.tableau
+            fractions = np.append(table[0], 1.0)
+            instants = (times[:-1, None] + np.diff(times)[:, None] * fractions).ravel()
+            function = march_gauss
+        inputs = self.inputs(instants)
+        given_base, given_twist = self.given(instants)
+        done = function(
+            k.program, k.work, self.scratch, int(method.group == "SE3"), table, times, inputs, given_base, given_twist,
+            self.base, self.rates, self.q, self.multipliers, method.tolerance, method.max_iterations,
+            out["q"], out["base"], out["twist"], out["multipliers"], out["iterations"],
+        )  # fmt: skip
+        self.multipliers[...] = out["multipliers"][done]
+        self.twist = out["twist"][done].copy()
+        return int(done), {name: values[: done + 1] for name, values in out.items()}
+
+    def inputs(self, instants: Array) -> Array:
+        """Inputs at many instants, (T, channels)."""
+        if not any(callable(signal) for signal in self.signals):
+            return np.tile(self.system.input_vector(self.signals, float(instants[0])), (instants.size, 1))
+        return np.array([self.system.input_vector(self.signals, float(t)) for t in instants]).reshape(
+            instants.size, len(self.signals)
+        )
+
+    def given(self, instants: Array) -> tuple[Array, Array]:
+        """Motion of a driven base at many instants; a clamped base stands still."""
+        base, twist = np.tile(self.base, (instants.size, 1, 1)), np.zeros((instants.size, 2, 6))
+        if isinstance(self.system.mechanism.base, Driven):
+            for k, t in enumerate(instants):
+                g, twist[k, 0], twist[k, 1] = self.system.mechanism.base.motion.at(float(t))
+                base[k, :3], base[k, 3] = g[:3, :3], g[:3, 3]
+        return base, twist
+
+    def advance(self, times: Array) -> tuple[int, dict[str, Array]]:
+        """Like :meth:`run`, dividing steps that fail; stops early only where halving does not help."""
+        done, out = self.run(times)
+        while done < times.size - 1:
+            t0, t1 = times[done], times[done + 1]
+            saved = self.save()
+            for power in range(1, self.method.halvings + 1):
+                self.restore(saved)
+                fine = np.linspace(t0, t1, 2**power + 1)
+                count, part = self.run(fine)
+                if count == fine.size - 1:
+                    break
+            else:
+                self.restore(saved)
+                return done, out
+            rest_done, rest = self.run(times[done + 1 :])
+            end = {name: values[-1:] for name, values in part.items()}
+            end["iterations"] = np.array([part["iterations"].sum()])
+            out = {
+                name: np.concatenate([values, end[name], rest[name][1:]]) for name, values in out.items()
+            }
+            done += 1 + rest_done
+        return done, out
+
+
+def simulate(
+    system: System,
+    state: State | Equilibrium | None = None,
+    duration: float = 1.0,
+    step: float | Adaptive = 1e-2,
+    method: Method = _DEFAULT_METHOD,
+    inputs: Inputs | None = None,
+    *,
+    start: Literal["consistent", "given"] = "consistent",
+    every: int = 1,
+    file: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Motion of ``system`` from ``state`` over ``duration`` [s] with implicit steps [s].
+
+    ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
+    accelerations that the inputs ask for at the first instant; "given" takes those of the state. ``every`` keeps each
+    k-th step. ``file`` (.nc) receives the run while it is computed. ``progress(time, end)`` is called now and then.
+
+    Returns a dataset (see the page "Results"): coordinates and rates, positions and orientations of all nodes,
+    energies, momentum, inputs, multipliers, Newton iterations, with units, and the model.
+    """
+    positive("duration", duration, "s")
+    if not isinstance(step, Adaptive):
+        positive("step", step, "s")
+        if step > duration:
+            raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
+    if not isinstance(method, OneStep | Gauss):
+        raise BadInput(f"method = {method!r}: choose Newmark(), HHT(), GeneralizedAlpha(), ImplicitMidpoint() ...")
+    if int(every) != every or every < 1:
+        raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")
+    if start not in ("consistent", "given"):
+        raise BadInput(f'start = {start!r}: choose "consistent" or "given"')
+    first = state.state if isinstance(state, Equilibrium) else (state or system.rest())
+    system.check_state(first)
+    if isinstance(method, Gauss) and system.multipliers:
+        raise BadInput(
+            f"{type(method).__name__} does not solve closures ({system.multipliers[0][0]} ...): "
+            "use GeneralizedAlpha(), HHT() or Newmark() for held sections and spooled tendons"
+        )
+    signals = system.signals(inputs)
+    if isinstance(system.mechanism.base, Driven):
+        g, eta, eta_dot = system.mechanism.base.motion.at(first.time)
+        first = first.with_(g=g, eta=eta, eta_dot=eta_dot)
+    if start == "consistent":
+        keyed = dict(zip(system.channels, signals, strict=True))
+        first = forward_dynamics(system, first, keyed)
+    march = _March(system, first, method, signals)
+    record = _Recorder(system, march, method, step, duration, int(every), file)
+    try:
+        if isinstance(step, Adaptive):
+            _adaptive(march, record, first.time, duration, step, progress)
+        else:
+            _fixed(march, record, first.time, duration, float(step), progress)
+    except NotConverged as error:
+        error.result = record.finish(f"stopped: {error}")
+        raise
+    except KeyboardInterrupt:
+        run = record.finish("stopped: interrupted by the user")
+        raise Interrupted(
+            f"simulate: interrupted at t = {float(run['time'][-1]) if run.sizes.get('time') else first.time:g} s; "
+            "what was computed is in .result" + (f" and in {file}" if file else ""),
+            result=run,
+        ) from None
+    return record.finish("complete")
+
+
+def _fixed(
+    march: _March, record: _Recorder, t0: float, duration: float, step: float, progress: Progress | None
+) -> None:
+    count = max(1, round(duration / step))
+    times = t0 + np.arange(count + 1) * (duration / count if abs(count * step - duration) > 1e-9 * duration else step)
+    done, chunk = 0, 16
+    record.add(times[:1], march.run(times[:1])[1])
+    while done < count:
+        began = clock.perf_counter()
+        grid = times[done : done + chunk + 1]
+        steps, out = march.advance(grid)
+        record.add(grid[1 : steps + 1], {name: values[1:] for name, values in out.items()})
+        done += steps
+        if progress is not None:
+            progress(float(times[done]), float(times[-1]))
+        if steps < grid.size - 1:
+            raise NotConverged(
+                f"simulate: Newton failed at t = {times[done]:g} s even with a step of "
+                f"{step / 2**march.method.halvings:.1e} s; try a smaller step, damping in the material, or "
+                "GeneralizedAlpha(rho_inf=0.5); .result holds the run so far"
+            )
+        spent = max(clock.perf_counter() - began, 1e-6)
+        chunk = int(np.clip(chunk * _CHUNK_SECONDS / spent, chunk // 2 + 1, 4 * chunk))
+
+
+def _adaptive(
+    march: _March, record: _Recorder, t0: float, duration: float, control: Adaptive, progress: Progress | None
+) -> None:
+    t, end, h = t0, t0 + duration, min(control.first, duration)
+    record.add(np.array([t]), march.run(np.array([t]))[1])
+    scale = march.core.assembly.scale
+    order = march.method.order
+    while t < end - 1e-12 * duration:
+        h = min(h, end - t, control.largest)
+        saved = march.save()
+        whole, one = march.run(np.array([t, t + h]))
+        march.restore(saved)
+        halves, two = march.run(np.array([t, t + 0.5 * h, t + h]))
+        error = np.inf
+        if whole == 1 and halves == 2:
+            error = _difference(one, two, scale) / (2.0**order - 1.0)
+        if error <= control.tolerance:
+            record.add(np.array([t + 0.5 * h, t + h]), {name: values[1:] for name, values in two.items()})
+            t += h
+        else:
+            march.restore(saved)
+            if h <= control.smallest:
+                raise NotConverged(
+                    f"simulate: at t = {t:g} s even a step of {h:.1e} s misses the tolerance {control.tolerance:g}; "
+                    "loosen it, or look for an input that jumps; .result holds the run so far"
+                )
+        ratio = 4.0 if error == 0.0 else 0.9 * (control.tolerance / error) ** (1.0 / (order + 1))
+        h = max(h * float(np.clip(ratio, 0.2, 4.0)), control.smallest)
+        if progress is not None:
+            progress(t, end)
+
+
+def _difference(one: dict[str, Array], two: dict[str, Array], scale: Array) -> float:
+    """Largest difference of the ends of two runs, in units of the coordinates."""
+    n = one["q"].shape[2]
+    error = np.max(np.abs(one["q"][-1, 0] - two["q"][-1, 0]) / scale[-n:])
+    if scale.size > n:
+        a, b = one["base"][-1], two["base"][-1]
+        error = max(error, np.max(np.abs(a[:3] - b[:3])), np.max(np.abs(a[3] - b[3])) / scale[3])
+    return float(error)
+
+
+class _Recorder:
+    """Collects the records of a run, as dataset and, if asked for, into a file."""
+
+    def __init__(
+        self, system: System, march: _March, method: Method, step: Any, duration: float, every: int, file: Any
+    ) -> None:
+        self.system, self.march, self.every = system, march, every
+        self.seen = 0
+        self.times: list[Array] = []
+        self.records: list[dict[str, Array]] = []
+        self.file = None if file is None else RunFile(file)
+        self.attributes = {
+            "title": f"elver simulation of {system.rod.name}",
+            "method": repr(method),
+            "step": repr(step) if isinstance(step, Adaptive) else float(step),
+            "model": dumps(system, duration=duration),
+        }
+
+    def add(self, times: Array, out: dict[str, Array]) -> None:
+        """Keep every k-th of these steps."""
+        keep = (self.seen + np.arange(times.size)) % self.every == 0
+        self.seen += times.size
+        if not keep.any():
+            return
+        times, out = times[keep], {name: values[keep] for name, values in out.items()}
+        self.times.append(times)
+        self.records.append(out)
+        if self.file is not None:
+            self.file.append(self._dataset(times, out))
+
+    def finish(self, status: str) -> xr.Dataset:
+        """The whole run; its status also goes to the file."""
+        if self.file is not None:
+            self.file.close(status)
+        out = {name: np.concatenate([r[name] for r in self.records]) for name in self.records[0]}
+        return self._dataset(np.concatenate(self.times), out).assign_attrs(status=status)
+
+    def _dataset(self, times: Array, out: dict[str, Array]) -> xr.Dataset:
+        system = self.system
+        rod = system.rod
+        u = self.march.inputs(times)
+        seen = observe_states(system, out["base"], out["twist"], out["q"], u)
+        s = nodes(system)
+        node = f"{rod.name}_node"
+        name = rod.name
+        half_y, half_z = rod.section.half_widths(s, rod.length)
+        unit = dict(zip(system.coordinate_names, rod.coordinate_units, strict=True))
+        variables: dict[str, Any] = {
+            "q": (("time", "coordinate"), out["q"][:, 0], {"units": "see coordinate_units"}),
+            "q_dot": (("time", "coordinate"), out["q"][:, 1], {"units": "coordinate unit / s"}),
+            "q_ddot": (("time", "coordinate"), out["q"][:, 2], {"units": "coordinate unit / s2"}),
+            "coordinate_units": ("coordinate", list(unit.values())),
+            f"{name}/position": (("time", node, "xyz"), seen.position, {"units": "m"}),
+            f"{name}/orientation": (
+                ("time", node, "quaternion"),
+                so3.to_quaternion(seen.rotation),
+                {"units": "1", "long_name": "world from section, scalar first"},
+            ),
+            f"{name}/half_width": ((node, "yz"), np.column_stack([half_y, half_z]), {"units": "m"}),
+            f"{name}/tip/position": (("time", "xyz"), seen.position[:, -1], {"units": "m"}),
+            f"{name}/base/position": (("time", "xyz"), seen.position[:, 0], {"units": "m"}),
+            f"{name}/base/twist": (
+                ("time", "six"),
+                out["twist"][:, 0],
+                {"units": "rad/s, m/s", "long_name": "body twist of the base, angular first"},
+            ),
+            f"{name}/base/twist_rate": (("time", "six"), out["twist"][:, 1], {"units": "rad/s2, m/s2"}),
+            "energy/kinetic": ("time", seen.energy[:, 0], {"units": "J"}),
+            "energy/elastic": ("time", seen.energy[:, 1], {"units": "J"}),
+            "energy/gravity": ("time", seen.energy[:, 2], {"units": "J"}),
+            "energy/total": ("time", seen.energy.sum(axis=1), {"units": "J"}),
+            "momentum": (
+                ("time", "six"),
+                seen.momentum,
+                {"units": "kg m2/s, kg m/s", "long_name": "angular about the world origin, linear; world axes"},
+            ),
+            "newton_iterations": ("time", out["iterations"], {"units": "1"}),
+        }
+        if system.channels:
+            variables["inputs"] = (("time", "input"), u, {"units": "see input_units"})
+            variables["input_units"] = ("input", [part.unit for part in system.channels])
+        if system.multipliers:
+            variables["multipliers"] = (
+                ("time", "multiplier"), out["multipliers"], {"units": "see multiplier_units"}
+            )  # fmt: skip
+            variables["multiplier_units"] = ("multiplier", [u for _, u in system.multipliers])
+        coordinates: dict[str, Any] = {
+            "time": ("time", times, {"units": "s"}),
+            "coordinate": list(system.coordinate_names),
+            f"{name}/s": (node, s, {"units": "m", "long_name": "arc length of the rest shape"}),
+            "xyz": ["x", "y", "z"],
+        }
+        if system.channels:
+            coordinates["input"] = list(system.channel_names)
+        if system.multipliers:
+            coordinates["multiplier"] = [label for label, _ in system.multipliers]
+        return xr.Dataset(variables, coordinates, self.attributes)
+
+
+def state_at(system: System, run: xr.Dataset, time: float | None = None) -> State:
+    """State of a run at the recorded instant nearest to ``time`` [s], the last by default; to go on from there."""
+    times = run["time"].values
+    k = -1 if time is None else int(np.argmin(np.abs(times - float(finite("time", time, (), "s")))))
+    at = run.isel(time=k)
+    name = system.rod.name
+    g = np.eye(4)
+    g[:3, :3] = so3.from_quaternion(at[f"{name}/orientation"].values[0])
+    g[:3, 3] = at[f"{name}/base/position"].values
+    multipliers = at["multipliers"].values if "multipliers" in at else np.zeros(0)
+    return State(
+        at["q"].values, at["q_dot"].values, at["q_ddot"].values, g,
+        at[f"{name}/base/twist"].values, at[f"{name}/base/twist_rate"].values, multipliers, float(times[k]),
+    )  # fmt: skip

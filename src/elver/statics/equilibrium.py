@@ -1,0 +1,237 @@
+"""Equilibria: Newton on the residual at rest, with load stepping, and their stability.
+
+Statics is dynamics standing still: the same residual and tangent with zero rates (Gotelli 2024, Alg. 16). The full
+load is tried first; where Newton fails, or lands on an unstable shape, the loads are raised from zero in steps so
+that the equilibrium found is the one reached from rest. Residuals are measured as work: a generalized force times
+a unit change of its coordinate (1/L for curvature), over EI/L.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elver.dynamics.core import Arrays, Core, arrays, core, poses, state_from
+from elver.errors import BadInput, NotConverged, positive
+from elver.kernels.march import March, march_for, solve_static
+from elver.system import Inputs, State, System
+
+__all__ = ["Equilibrium", "Stability", "equilibrium", "stability"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+# Longest Newton step, in units of the coordinates: one radian over the length of the rod.
+_LONGEST_STEP = 1.5
+_SMALLEST_LOAD_STEP = 1.0 / 1024.0
+_REASONS = {
+    -1: "did not converge",
+    -2: "met a singular stiffness (a limit point, or a motion that nothing resists)",
+    -3: "met numbers that are not finite",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A state at rest in balance with its inputs."""
+
+    system: System
+    state: State
+    inputs: Array
+    """Value of every channel, in the order of ``system.channel_names``."""
+    stable: bool
+    iterations: int
+    residual: float
+    """Scaled residual: work of the imbalance over a unit change of a coordinate, divided by EI/L."""
+
+    @property
+    def tip(self) -> Array:
+        """Pose of the tip, (4, 4) world from section."""
+        return poses(self.system, self.state)[-1]
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """Reactions of holds and tensions of spooled tendons by name, N and N m."""
+        names = (name for name, _ in self.system.multipliers)
+        return dict(zip(names, map(float, self.state.multipliers), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """Second variation of the potential on the motions that holds allow."""
+
+    stable: bool
+    eigenvalues: Array
+    """Smallest first [J]: second variation per squared unit change (1/L of curvature, 1 rad, L of the base)."""
+    modes: Array
+    """Columns (coordinates, count): directions of the eigenvalues in the system's coordinates."""
+
+
+class _Solver:
+    """Compiled Newton of one system with its scratch arrays."""
+
+    def __init__(self, system: System, tolerance: float, max_iterations: int) -> None:
+        self.core: Core = core(system)
+        self.tolerance = tolerance
+        self.scratch: March = march_for(
+            self.core.coordinates, self.core.n, self.core.rows, self.core.assembly.scale, 1
+        )
+        self.history = np.zeros(max_iterations)
+
+    def __call__(self, a: Arrays, u: Array) -> int:
+        """Newton in place; number of iterations, or a negative status."""
+        k = self.core
+        return int(
+            solve_static(
+                k.program, k.work, self.scratch, a.base, a.q, a.multipliers, u,
+                k.assembly.energy, self.tolerance, _LONGEST_STEP, self.history,
+            )
+        )  # fmt: skip
+
+    @property
+    def norms(self) -> tuple[float, ...]:
+        return tuple(float(x) for x in self.history[np.isfinite(self.history)])
+
+
+def equilibrium(
+    system: System,
+    inputs: Inputs | None = None,
+    guess: State | Equilibrium | None = None,
+    *,
+    tolerance: float = 1e-10,
+    max_iterations: int = 40,
+) -> Equilibrium:
+    """State at rest in balance with ``inputs`` (signals are taken at the time of the guess, 0 s by default).
+
+    ``guess`` is where Newton starts: a nearby state or equilibrium; the rest shape by default. Raises
+    :class:`NotConverged` when there is no equilibrium to be found; the error's ``result`` is the equilibrium at the
+    largest part of the loads that was reached.
+    """
+    positive("tolerance", tolerance, "(relative residual)")
+    if max_iterations < 1:
+        raise BadInput(f"max_iterations = {max_iterations}: allow at least one Newton step")
+    start = guess.state if isinstance(guess, Equilibrium) else (guess or system.rest())
+    system.check_state(start)
+    target = system.input_vector(system.signals(inputs), start.time)
+    solver = _Solver(system, tolerance, max_iterations)
+    a = _at_rest(start)
+    status = solver(a, target)
+    if status >= 0:
+        found = _finish(system, a, target, start.time, status, solver)
+        if found.stable or isinstance(guess, Equilibrium):
+            return found
+    elif system.free and not system.mechanism.holds and _floats(solver, a, target):
+        raise BadInput(
+            "equilibrium: the base is free and nothing holds it, so every pose is as good as another; "
+            "use Mechanism.clamped(rod), or add holds=[Hold(...)]"
+        )
+    return _ramp(system, start, target, solver, found if status >= 0 else None)
+
+
+def _at_rest(state: State) -> Arrays:
+    zero = np.zeros_like(state.q)
+    return arrays(state.with_(q_dot=zero, q_ddot=zero, eta=np.zeros(6), eta_dot=np.zeros(6)))
+
+
+def _floats(solver: _Solver, a: Arrays, u: Array) -> bool:
+    """True when a rigid motion of the base meets no resistance."""
+    K = solver.core.tangent(_at_rest(solver.core.system.rest()), u, (1.0, 0.0, 0.0), jets=1)[:6, :6]
+    return float(np.linalg.svd(K, compute_uv=False)[-1]) < 1e-8 * solver.core.assembly.energy
+
+
+def _ramp(
+    system: System, start: State, target: Array, solver: _Solver, fallback: Equilibrium | None
+) -> Equilibrium:
+    """Raise all inputs from zero to ``target`` with steps that adapt to Newton."""
+    a = _at_rest(system.rest(start.time).with_(g=start.g) if system.free else system.rest(start.time))
+    reached, step, total = 0.0, 0.25, 0
+    last: Equilibrium | None = None
+    while reached < 1.0:
+        step = min(step, 1.0 - reached)
+        trial = Arrays(a.base.copy(), a.twist.copy(), a.q.copy(), a.multipliers.copy())
+        status = solver(trial, (reached + step) * target)
+        if status >= 0 and _leap(a, trial, solver) < 3.0:
+            a, reached, total = trial, reached + step, total + status
+            last = _finish(system, a, reached * target, start.time, total, solver)
+            step *= 2.0 if status <= 6 else 1.0
+            continue
+        step *= 0.5
+        if step < _SMALLEST_LOAD_STEP:
+            if fallback is not None:
+                return fallback
+            why = _REASONS.get(status, "jumped to another shape")
+            norms = solver.norms or (float("nan"),)
+            raise NotConverged(
+                f"equilibrium: Newton {why} beyond {100.0 * reached:.1f} % of the inputs "
+                f"(residual {norms[-1]:.1e}, wanted {solver.tolerance:.0e}); there may be no equilibrium beyond: "
+                "follow the branch with continuation(...), or lighten the load; .result holds the last one found",
+                history=norms,
+                result=last,
+            )
+    assert last is not None
+    if fallback is not None and not last.stable:
+        return fallback
+    return last
+
+
+def _leap(a: Arrays, b: Arrays, solver: _Solver) -> float:
+    """Largest change of a strain coordinate in its unit, to notice a jump between branches."""
+    scale = solver.core.assembly.scale[-solver.core.n :]
+    return float(np.max(np.abs(b.q[0] - a.q[0]) / scale))
+
+
+def _finish(system: System, a: Arrays, u: Array, time: float, iterations: int, solver: _Solver) -> Equilibrium:
+    norms = solver.norms
+    matrix = solver.core.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
+    stable = _positive(matrix, solver.core)
+    residual = norms[-1] if norms else 0.0
+    return Equilibrium(system, state_from(a, time), u, stable, iterations, residual)
+
+
+def _reduced(matrix: Array, kernels: Core) -> tuple[Array, Array]:
+    """Scaled Hessian on the motions allowed by the closures, and their basis in scaled coordinates."""
+    c, scale = kernels.coordinates, kernels.assembly.scale
+    K = scale[:, None] * matrix[:c, :c] * scale
+    J = matrix[c:, :c] * scale
+    if J.size == 0:
+        return K, np.eye(c)
+    _, sizes, Vt = np.linalg.svd(J)
+    rank = int(np.sum(sizes > 1e-9 * max(sizes.max(initial=0.0), 1e-300)))
+    Z = Vt[rank:].T
+    return Z.T @ K @ Z, Z
+
+
+def _positive(matrix: Array, kernels: Core) -> bool:
+    K, _ = _reduced(matrix, kernels)
+    if not _symmetric(K):
+        return bool(np.min(np.linalg.eigvals(K).real, initial=np.inf) > 0.0)
+    try:
+        np.linalg.cholesky(0.5 * (K + K.T))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _symmetric(K: Array) -> bool:
+    return bool(np.max(np.abs(K - K.T), initial=0.0) < 1e-6 * np.max(np.abs(K), initial=1.0))
+
+
+def stability(system: System, at: Equilibrium, count: int = 6) -> Stability:
+    """Stability of an equilibrium from the Hessian of its potential on the motions that holds allow.
+
+    Stable when all eigenvalues are positive. With follower loads the Hessian is not symmetric: real parts then tell
+    of divergence only, flutter needs :func:`elver.modes`.
+    """
+    kernels = core(system)
+    matrix = kernels.tangent(_at_rest(at.state), at.inputs, (1.0, 0.0, 0.0), jets=1)
+    K, Z = _reduced(matrix, kernels)
+    if _symmetric(K):
+        values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    else:
+        complex_values, complex_vectors = np.linalg.eig(K)
+        order = np.argsort(complex_values.real)
+        values, vectors = complex_values.real[order], complex_vectors.real[:, order]
+    shapes = kernels.assembly.scale[:, None] * (Z @ vectors)
+    return Stability(bool(values[0] > 0.0), values[:count], shapes[:, :count])

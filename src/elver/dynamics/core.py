@@ -8,6 +8,7 @@ of a system and a state; there is no step size.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from elver.dynamics.assembly import Assembly, assembly_of
 from elver.errors import BadInput
-from elver.kernels.evaluate import evaluate_residual, evaluate_tangent
-from elver.kernels.observe import observe
+from elver.kernels.entry import evaluate_residual, evaluate_tangent
+from elver.kernels.entry import observe_states as observe
 from elver.kernels.program import Program, Work, work_for
+from elver.kernels.warmup import ensure
 from elver.system import Inputs, State, System
 
 __all__ = [
@@ -85,6 +87,7 @@ def core(system: System) -> Core:
     """The kernels of ``system``, made once."""
     found = system.__dict__.get("_core")
     if found is None:
+        ensure(lambda line: print(line, file=sys.stderr, flush=True))
         found = Core(system)
         system.__dict__["_core"] = found
     return found

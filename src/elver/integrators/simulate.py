@@ -23,7 +23,8 @@ from elver.integrators.gauss import Gauss
 from elver.integrators.method import Method, OneStep
 from elver.integrators.newmark import Newmark
 from elver.io import RunFile, dumps
-from elver.kernels.march import march_for, march_gauss, march_one_step
+from elver.kernels.entry import march_gauss, march_one_step
+from elver.kernels.march import march_for
 from elver.lie import so3
 from elver.mechanism import Driven
 from elver.statics.equilibrium import Equilibrium

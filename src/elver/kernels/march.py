@@ -10,7 +10,9 @@ coordinate over the step, x' = a d + f and x'' = b d + h, and the residual is re
 solved by simplified Newton. A free base moves on SO(3)×R³ (Θ in body axes, d in world axes) or on SE(3); the one-step
 family applies its formulas to (Ω, ṗ) or η directly, the Gauss family integrates the chart coordinates ν.
 
-Matrices are kept as long as Newton contracts well with them. Functions return a status and never raise.
+Matrices are kept as long as Newton contracts well with them. Functions return a status and never raise. Residual and
+tangent come in as function pointers (see :mod:`elver.kernels.entry`): a solver that contained their bodies would be
+optimised with them once more, which takes six times as long to compile.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ from numpy.typing import NDArray
 
 from elver.kernels.algebra import lu_factor, lu_solve, stumpff
 from elver.kernels.cache import kernel
-from elver.kernels.evaluate import evaluate_residual, evaluate_tangent
 
 __all__ = ["March", "march_for", "march_gauss", "march_one_step", "solve_static"]
 
@@ -334,7 +335,7 @@ def _residual_norm(residual, scale, coordinates, energy):
 
 
 @kernel
-def solve_static(program, work, m, base, q, multipliers, inputs, energy, tolerance, largest, history):
+def solve_static(evaluate_residual, evaluate_tangent, program, work, m, base, q, multipliers, inputs, energy, tolerance, largest, history):
     """Newton for R = 0 at rest, in place on base (4, 3), q (3, n), multipliers.
 
     Steps are limited to ``largest`` times the scale of each unknown. Returns the number of iterations, or -1 when
@@ -402,7 +403,7 @@ def solve_static(program, work, m, base, q, multipliers, inputs, energy, toleran
 
 @kernel
 def march_one_step(
-    program, work, m, on_se3, scheme, times, inputs, given_base, given_twist,
+    evaluate_residual, evaluate_tangent, program, work, m, on_se3, scheme, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, tolerance, iterations_max,
     out_q, out_base, out_twist, out_multipliers, out_iterations,
 ):
@@ -549,7 +550,7 @@ def _record(row, base, twist, q, multipliers, count, out_q, out_base, out_twist,
 
 @kernel
 def march_gauss(
-    program, work, m, on_se3, tableau, times, inputs, given_base, given_twist,
+    evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, tolerance, iterations_max,
     out_q, out_base, out_twist, out_multipliers, out_iterations,
 ):
@@ -584,7 +585,7 @@ def march_gauss(
         count = 0
         while count < iterations_max:
             if matrix_step != h:
-                _gauss_matrix(program, work, m, on_se3, tableau, h, base, rates, q, multipliers, inputs[(s + 1) * step],
+                _gauss_matrix(evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers, inputs[(s + 1) * step],
                               given_base[(s + 1) * step], given_twist[(s + 1) * step])
                 if lu_factor(m.big, m.big_pivots) < 1e-300:
                     break
@@ -699,7 +700,7 @@ def _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base, given_t
 
 
 @kernel
-def _gauss_matrix(program, work, m, on_se3, tableau, h, base, rates, q, multipliers, inputs, given_base, given_twist):
+def _gauss_matrix(evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers, inputs, given_base, given_twist):
     """δ_ij M + h a_ij D + h² ā_ij K with K, D, M at the first stage, for simplified Newton."""
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Program", "Work", "work_for"]
+__all__ = ["Program", "Work", "smallest_program", "work_for"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -133,4 +133,51 @@ def work_for(program: Program) -> Work:
         residual=np.zeros(coordinates + rows),
         matrix=np.zeros((coordinates + rows, coordinates + rows)),
         pivots=np.zeros(coordinates + rows, dtype=np.int64),
+    )
+
+
+def smallest_program() -> Program:
+    """A straight rod of one interval that bends about z, clamped, without loads."""
+    ints = lambda *shape: np.zeros(shape, dtype=np.int64)  # noqa: E731 (two constructors, used below only)
+    floats = lambda *shape: np.zeros(shape)  # noqa: E731
+    rest = floats(1, 1, 6)
+    rest[0, 0, 3] = 1.0
+    inertia = np.tile(np.eye(6), (2, 1, 1))
+    linear = floats(1, 1, 2)
+    linear[0, 0, 0] = 1.0
+    return Program(
+        free=ints(1),
+        segment=np.array([[0, 0, 1, 0, 1, 0]]),
+        active=np.array([[1, 2, 0, 0, 0, 0, 0]]),
+        component=np.array([2]),
+        slot_start=np.array([[0, 1, 1, 1, 1, 1, 1]]),
+        rest=rest,
+        phi=np.ones((1, 1, 1)),
+        poly_size=np.array([[1, 1]]),
+        poly_pair=ints(1, 1, 2),
+        poly_beta=floats(1, 1),
+        poly_linear=linear,
+        inertia=inertia,
+        gravity=floats(3),
+        gravity_input=np.array([-1]),
+        load_frame=ints(0),
+        load_input=ints(0),
+        load_follows=ints(0),
+        load_wrench=floats(0, 6),
+        K_elastic=np.eye(1),
+        D_elastic=floats(1, 1),
+        point_phi=np.ones((1, 1)),
+        point_rest=rest[0],
+        tendon_input=ints(0),
+        tendon_factor=floats(0),
+        tendon_row=ints(0),
+        tendon_length=floats(0),
+        tendon_path=floats(0, 1, 6),
+        tendon_weight=floats(0, 1),
+        muscle_input=ints(0),
+        muscle_force=floats(0, 1),
+        hold_frame=ints(0),
+        hold_pose=floats(0, 4, 3),
+        row_hold=ints(0),
+        row_axes=floats(0, 6),
     )

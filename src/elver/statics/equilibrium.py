@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core, arrays, core, poses, state_from
 from elver.errors import BadInput, NotConverged, positive
-from elver.kernels.march import March, march_for, solve_static
+from elver.kernels.entry import solve_static
+from elver.kernels.march import March, march_for
 from elver.system import Inputs, State, System
 
 __all__ = ["Equilibrium", "Stability", "equilibrium", "stability"]
@@ -112,6 +113,11 @@ def equilibrium(
     positive("tolerance", tolerance, "(relative residual)")
     if max_iterations < 1:
         raise BadInput(f"max_iterations = {max_iterations}: allow at least one Newton step")
+    if system.free and not system.mechanism.holds:
+        raise BadInput(
+            "equilibrium: the base is free and nothing holds it, so no pose is better than another; "
+            "use Mechanism.clamped(rod), or add holds=[Hold(...)]"
+        )
     start = guess.state if isinstance(guess, Equilibrium) else (guess or system.rest())
     system.check_state(start)
     target = system.input_vector(system.signals(inputs), start.time)
@@ -122,23 +128,12 @@ def equilibrium(
         found = _finish(system, a, target, start.time, status, solver)
         if found.stable or isinstance(guess, Equilibrium):
             return found
-    elif system.free and not system.mechanism.holds and _floats(solver, a, target):
-        raise BadInput(
-            "equilibrium: the base is free and nothing holds it, so every pose is as good as another; "
-            "use Mechanism.clamped(rod), or add holds=[Hold(...)]"
-        )
     return _ramp(system, start, target, solver, found if status >= 0 else None)
 
 
 def _at_rest(state: State) -> Arrays:
     zero = np.zeros_like(state.q)
     return arrays(state.with_(q_dot=zero, q_ddot=zero, eta=np.zeros(6), eta_dot=np.zeros(6)))
-
-
-def _floats(solver: _Solver, a: Arrays, u: Array) -> bool:
-    """True when a rigid motion of the base meets no resistance."""
-    K = solver.core.tangent(_at_rest(solver.core.system.rest()), u, (1.0, 0.0, 0.0), jets=1)[:6, :6]
-    return float(np.linalg.svd(K, compute_uv=False)[-1]) < 1e-8 * solver.core.assembly.energy
 
 
 def _ramp(

@@ -1,0 +1,525 @@
+"""A second evaluator of one rod, by Chebyshev collocation of its differential equations: ``Spectral()``.
+
+Gotelli 2024, section 3.8: once the strain is given, every equation along the rod is linear in its own field,
+so they are solved in cascade on Chebyshev-Lobatto nodes. From the base: quaternion H, position p, then
+
+    Ω′ = -K×Ω + K̇                       V′ = -K×V - Γ×Ω + Γ̇
+    Ω̇′ = -K×Ω̇ - K̇×Ω + K̈                V̇′ = -K×V̇ - Γ×Ω̇ - K̇×V - Γ̇×Ω + Γ̈
+
+and from the tip the stress Λ = (C; N), with (p_C; p_N) = 𝓜η̇ - ad(η)ᵀ𝓜η - F̄:
+
+    N′ = -K×N + p_N                      C′ = -K×C - Γ×N + p_C
+
+The residual R = ∫ΦᵀBᵀ(Λ_act + 𝓗BΦq + 𝓓BΦq̇ - Λ) ds takes its last term by Clenshaw-Curtis quadrature; what
+acts on the strain itself (elasticity, damping, tendons, muscles) comes from the compiled kernels. The rod is
+cut into smooth elements at the breaks of its basis, where loads begin or end, and at wrenches and holds.
+
+The tangent is the exact derivative of these discrete equations: the same matrices, with the variations of all
+unknowns as right-hand sides. This evaluator shares neither grid, nor frames, nor formulas with the compiled
+recursion, and converges faster than any power of the number of nodes; it is the slower of the two, made for
+comparison. Conventions: fields in section axes, poses relative to the base, six-vectors angular first.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lu_factor, lu_solve
+
+from elver.actuation import Pressure, SpooledTendon, Tendon
+from elver.dynamics.assembly import assembly_of
+from elver.dynamics.core import Arrays
+from elver.environment import DistributedWrench, Gravity, PointWrench
+from elver.errors import ElverWarning
+from elver.kernels.program import Program, Work, work_for
+from elver.kernels.strain_loads import strain_residual, strain_tangent
+from elver.lie import so3
+from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
+from elver.rods import Magnus, Rod, SpaceIntegration
+from elver.system import System
+
+__all__ = ["SpectralCore", "with_integration"]
+
+Array = NDArray[np.float64]
+
+
+# The discretisation -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A wrench, or wrench density at the nodes of an element, scaled by an input."""
+
+    channel: int
+    follows: bool
+    wrench: Array  # (6,) or (nodes, 6): couple, force
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """One smooth piece of the rod on its Chebyshev-Lobatto nodes."""
+
+    s: Array  # (N,)
+    D: Array  # (N, N) differentiation
+    weights: Array  # (N,) Clenshaw-Curtis
+    B_Phi: Array  # (N, 6, n)
+    xi_rest: Array  # (N, 6)
+    inertia: Array  # (N, 6) diagonal of 𝓜
+    loads: tuple[Load, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Station:
+    """What acts at an end of an element: wrenches, and rows of holds."""
+
+    loads: tuple[Load, ...]
+    rows: tuple[int, ...]
+
+
+class Collocation:
+    """x′ + A x = b on the nodes of an element, x given at one end; factored once for all columns."""
+
+    def __init__(self, D: Array, A: Array, from_tip: bool = False) -> None:
+        nodes, size = A.shape[:2]
+        self.known = nodes - 1 if from_tip else 0
+        self.rest = slice(0, nodes - 1) if from_tip else slice(1, nodes)
+        matrix = np.einsum("ij,ab->iajb", D[self.rest, self.rest], np.eye(size))
+        index = np.arange(nodes - 1)
+        matrix[index, :, index, :] += A[self.rest]
+        self.factors = lu_factor(matrix.reshape((nodes - 1) * size, -1))
+        self.boundary = D[self.rest, self.known]
+
+    def solve(self, b: Array, given: Array) -> Array:
+        """x (N, size, columns) for b of that shape and x = ``given`` (size, columns) at the known end."""
+        x = np.empty_like(b)
+        right = b[self.rest] - self.boundary[:, None, None] * given
+        x[self.known] = given
+        x[self.rest] = lu_solve(self.factors, right.reshape(-1, b.shape[-1])).reshape(right.shape)
+        return x
+
+
+def with_integration(system: System, integration: SpaceIntegration) -> System:
+    """The same system with another integration of poses along its rod; inputs by name stay the same."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ElverWarning)  # said when the parts were made
+        rod = replace(system.rod, integration=integration)
+
+        def moved(parts: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(replace(part, rod=rod) if hasattr(part, "rod") else part for part in parts)
+
+        return System(replace(system.mechanism, rod=rod), moved(system.actuators), moved(system.loads))
+
+
+def discretise(system: System) -> tuple[tuple[Element, ...], tuple[Station, ...]]:
+    """Elements from base to tip, and the stations at their ends (one more than elements).
+
+    A rod in one piece has rod.nodes + 2 collocation nodes. Several elements share them in proportion to their
+    lengths, with no fewer than degree + 6 in each: a short element with few nodes would spoil the others.
+    """
+    rod, L = system.rod, system.rod.length
+    index = {id(part): k for k, part in enumerate(system.channels)}
+    positions: list[float] = [0.0, L, *rod.basis.breaks(L)]
+    positions += [hold.s(L) for hold in system.mechanism.holds]
+    for part in system.channels:
+        if isinstance(part, PointWrench):
+            positions.append(part.position)
+        elif isinstance(part, DistributedWrench | Tendon | SpooledTendon | Pressure):
+            positions += part.breaks
+    ends = np.unique(positions)
+    ends = ends[np.diff(ends, prepend=-L) > 1e-10 * L]
+    ends[-1] = L
+
+    assert rod.nodes is not None  # a rod fills it in
+    least = int(rod.basis.degree) + 6 if ends.size > 2 else 0
+    elements = []
+    for a, b in pairwise(ends):
+        nodes = max(int(np.ceil((rod.nodes + 2) * (b - a) / L - 1e-9)), least)
+        s, weights = clenshaw_curtis(nodes, a, b)
+        # Functions may jump at the ends of an element: look from inside.
+        inside = np.clip(s, a + 1e-15 * L if a > 0.0 else a, b - 1e-15 * L if b < L else b)
+        loads = tuple(
+            Load(index[id(load)], load.frame == "section", load.density(s))
+            for load in system.loads
+            if isinstance(load, DistributedWrench) and load.start <= 0.5 * (a + b) <= load.last
+        )
+        D = chebyshev_differentiation(nodes, a, b)
+        elements.append(
+            Element(s, D, weights, _columns(rod, inside), rod.rest_strain(inside), rod.inertia(inside), loads)
+        )
+
+    hold_at = [int(np.argmin(np.abs(ends - hold.s(L)))) for hold in system.mechanism.holds]
+    row_at = [at for at, hold in zip(hold_at, system.mechanism.holds) for _ in range(hold.rows)]
+    wrenches = [load for load in system.loads if isinstance(load, PointWrench)]
+    stations = tuple(
+        Station(
+            tuple(
+                Load(index[id(load)], load.frame == "section", load.wrench)
+                for load in wrenches
+                if int(np.argmin(np.abs(ends - load.position))) == k
+            ),
+            tuple(row for row, at in enumerate(row_at) if at == k),
+        )
+        for k in range(ends.size)
+    )
+    return tuple(elements), stations
+
+
+def _columns(rod: Rod, s: Array) -> Array:
+    """B Φ(s), (len(s), 6, n)."""
+    B_Phi = np.zeros((s.size, 6, rod.n))
+    B_Phi[:, rod.component, np.arange(rod.n)] = rod.functions(s)
+    return B_Phi
+
+
+# The fields of one element ----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Fields:
+    """Pose relative to the base, twist and rate at the nodes; each with its variation (columns last)."""
+
+    xi: Array
+    xi_dot: Array
+    d_xi: Array
+    h: Array  # (N, 4) unit quaternion base-from-section
+    p: Array  # (N, 3) in base axes
+    eta: Array  # (N, 6)
+    eta_dot: Array
+    d_h: Array  # (N, 4, columns)
+    d_p: Array
+    d_eta: Array
+    d_eta_dot: Array
+    R: Array  # (N, 3, 3) base from section
+    d_theta: Array  # (N, 3, columns) body rotation relative to the base
+
+
+@dataclass(eq=False)
+class Closure:
+    """Rows of the holds at a station: residual, rows on the body twist, their gradient with the rotation."""
+
+    value: float
+    row: Array  # (6,)
+    gradient: Array  # (6, 3)
+
+
+class SpectralCore:
+    """Residual and tangent of a system with one rod, by collocation; same calls as the compiled ``Core``."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.n = system.rod.n
+        self.coordinates = self.n + 6 * int(system.free)
+        self.rows = len(system.multipliers)
+        self.elements, self.stations = discretise(system)
+        # Strain-level forces and the rows of holds are those of the compiled core.
+        self.program: Program = assembly_of(with_integration(system, Magnus())).program
+        self.work: Work = work_for(self.program)
+
+    def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
+        """R with closure rows below, (coordinates + rows,)."""
+        R, _ = self._evaluate(a, u, np.zeros(3), 0, jets)
+        self._strain_residual(a, u, R)
+        return R
+
+    def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
+        """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
+        w = np.array(weights, dtype=float)
+        _, matrix = self._evaluate(a, u, w, self.coordinates + self.rows, jets)
+        self._strain_residual(a, u, np.zeros(self.coordinates + self.rows))
+        p, work = self.program, self.work
+        strain_tangent(
+            self.coordinates - self.n, p.component, p.K_elastic, p.D_elastic, p.point_phi, p.point_rest,
+            p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
+            a.q, a.multipliers, u, w, work.vector, work.tendon_rate, work.hessian6, matrix,
+        )  # fmt: skip
+        return matrix
+
+    def positions(self, a: Arrays) -> tuple[Array, Array]:
+        """Arc lengths [m] of all nodes and positions [m] there in world axes, (nodes,) and (nodes, 3)."""
+        fields = self._forward(a, np.zeros(3), 0, jets=3)
+        p = np.concatenate([f.p for f in fields])
+        return np.concatenate([e.s for e in self.elements]), a.base[3] + p @ a.base[:3].T
+
+    def _strain_residual(self, a: Arrays, u: Array, R: Array) -> None:
+        p, work = self.program, self.work
+        strain_residual(
+            self.coordinates - self.n, p.component, p.K_elastic, p.D_elastic, p.muscle_input, p.muscle_force,
+            p.point_phi, p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length,
+            p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, work.vector, work.tendon_rate, R,
+        )  # fmt: skip
+
+    # Forward pass -------------------------------------------------------------------------------------------
+
+    def _forward(self, a: Arrays, w: Array, columns: int, jets: int) -> list[Fields]:
+        """Fields of all elements from base to tip; ``columns`` is 0 when no variation is wanted."""
+        offset = self.coordinates - self.n
+        moving = float(jets == 3)
+        h, p = np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3)
+        eta, eta_dot = moving * a.twist[0], moving * a.twist[1]
+        d_h, d_p, d_eta, d_eta_dot = (np.zeros((size, columns)) for size in (4, 3, 6, 6))
+        if offset and columns:
+            d_eta[:, :6], d_eta_dot[:, :6] = w[1] * np.eye(6), w[2] * np.eye(6)
+        fields = []
+        for e in self.elements:
+            xi = e.xi_rest + e.B_Phi @ a.q[0]
+            xi_dot, xi_ddot = moving * e.B_Phi @ a.q[1], moving * e.B_Phi @ a.q[2]
+            d_xi = np.zeros((e.s.size, 6, columns))
+            if columns:
+                d_xi[:, :, offset : self.coordinates] = e.B_Phi
+            f = _fields(e, xi, xi_dot, xi_ddot, d_xi, w, (h, p, eta, eta_dot), (d_h, d_p, d_eta, d_eta_dot))
+            fields.append(f)
+            h, p, eta, eta_dot = f.h[-1], f.p[-1], f.eta[-1], f.eta_dot[-1]
+            d_h, d_p, d_eta, d_eta_dot = f.d_h[-1], f.d_p[-1], f.d_eta[-1], f.d_eta_dot[-1]
+        return fields
+
+    # Backward pass and projection ---------------------------------------------------------------------------
+
+    def _evaluate(self, a: Arrays, u: Array, w: Array, columns: int, jets: int) -> tuple[Array, Array]:
+        offset, size = self.coordinates - self.n, self.coordinates + self.rows
+        fields = self._forward(a, w, columns, jets)
+        R, matrix = np.zeros(size), np.zeros((size, columns))
+        stress, d_stress = np.zeros(6), np.zeros((6, columns))
+        own = slice(offset, self.coordinates)
+        for k in range(len(self.elements), -1, -1):
+            # the station beyond: Λ before = Λ after + F_ext
+            f, node = (fields[k - 1], -1) if k else (fields[0], 0)
+            F, d_F = self._at_station(k, f, node, a, u, w, columns, R, matrix)
+            stress, d_stress = stress + F, d_stress + d_F
+            if not k:
+                break
+            e = self.elements[k - 1]
+            Lambda, d_Lambda = self._stress(e, f, a, u, w, stress, d_stress)
+            R[own] -= np.einsum("i,ica,ic->a", e.weights, e.B_Phi, Lambda)
+            matrix[own] -= np.einsum("i,ica,ick->ak", e.weights, e.B_Phi, d_Lambda)
+            stress, d_stress = Lambda[0], d_Lambda[0]
+        if offset:
+            R[:6] -= stress
+            matrix[:6] -= d_stress
+        return R, matrix
+
+    def _rotations(self, f: Fields, w: Array, columns: int) -> Array:
+        """Body rotation of the sections in the world, base included: R_relᵀ δζ_0 + δθ, (N, 3, columns)."""
+        d_theta = f.d_theta.copy()
+        if columns and self.system.free:
+            d_theta[:, :, :3] += w[0] * np.swapaxes(f.R, 1, 2)
+        return d_theta
+
+    def _gravity(self, u: Array) -> Array:
+        for channel, load in enumerate(self.system.channels):
+            if isinstance(load, Gravity):
+                return u[channel] * np.asarray(load.acceleration, dtype=float)
+        return np.zeros(3)
+
+    def _stress(
+        self, e: Element, f: Fields, a: Arrays, u: Array, w: Array, tip: Array, d_tip: Array
+    ) -> tuple[Array, Array]:
+        """Λ at the nodes of an element from its value at the far end, (N, 6), and its variation."""
+        columns = d_tip.shape[1]
+        d_theta = self._rotations(f, w, columns)
+        to_section = np.swapaxes(a.base[:3] @ f.R, 1, 2)
+        I, m = e.inertia[:, :3], e.inertia[:, 3:]
+        Omega, V = f.eta[:, :3], f.eta[:, 3:]
+        d_Omega, d_V = f.d_eta[:, :3], f.d_eta[:, 3:]
+        # (p_C; p_N) = 𝓜η̇ - ad(η)ᵀ𝓜η - F̄
+        p_C = I * f.eta_dot[:, :3] + np.cross(Omega, I * Omega) + np.cross(V, m * V)
+        p_N = m * f.eta_dot[:, 3:] + np.cross(Omega, m * V)
+        d_p_C = (
+            I[..., None] * f.d_eta_dot[:, :3]
+            + _turn(Omega, I[..., None] * d_Omega)
+            - _turn(I * Omega, d_Omega)
+            + _turn(V, m[..., None] * d_V)
+            - _turn(m * V, d_V)
+        )
+        d_p_N = m[..., None] * f.d_eta_dot[:, 3:] + _turn(Omega, m[..., None] * d_V) - _turn(m * V, d_Omega)
+        weight = m * (to_section @ self._gravity(u))
+        p_N = p_N - weight
+        d_p_N = d_p_N - _turn(weight, d_theta)
+        for load in e.loads:
+            density = u[load.channel] * load.wrench
+            c, n = density[:, :3], density[:, 3:]
+            if not load.follows:
+                c, n = np.einsum("iab,ib->ia", to_section, c), np.einsum("iab,ib->ia", to_section, n)
+                d_p_C, d_p_N = d_p_C - _turn(c, d_theta), d_p_N - _turn(n, d_theta)
+            p_C, p_N = p_C - c, p_N - n
+        K, Gamma = f.xi[:, :3], f.xi[:, 3:]
+        d_K, d_Gamma = f.d_xi[:, :3], f.d_xi[:, 3:]
+        back = Collocation(e.D, so3.hat(K), from_tip=True)
+        N = back.solve(p_N[..., None], tip[3:, None])[..., 0]
+        C = back.solve((p_C - np.cross(Gamma, N))[..., None], tip[:3, None])[..., 0]
+        d_N, d_C = np.zeros_like(d_p_N), np.zeros_like(d_p_C)
+        if columns:
+            d_N = back.solve(d_p_N + _turn(N, w[0] * d_K), d_tip[3:])
+            varied = d_p_C - _turn(Gamma, d_N) + _turn(N, w[0] * d_Gamma) + _turn(C, w[0] * d_K)
+            d_C = back.solve(varied, d_tip[:3])
+        return np.concatenate([C, N], axis=1), np.concatenate([d_C, d_N], axis=1)
+
+    def _at_station(
+        self,
+        k: int,
+        f: Fields,
+        node: int,
+        a: Arrays,
+        u: Array,
+        w: Array,
+        columns: int,
+        R: Array,
+        matrix: Array,
+    ) -> tuple[Array, Array]:
+        """External wrench at a station in section axes, and its variation; closure rows into R and matrix."""
+        F, d_F = np.zeros(6), np.zeros((6, columns))
+        d_theta = self._rotations(f, w, columns)[node]
+        rotation = a.base[:3] @ f.R[node]
+        station, p = self.stations[k], self.program
+        for load in station.loads:
+            wrench = u[load.channel] * load.wrench
+            if not load.follows:
+                wrench = np.concatenate([rotation.T @ wrench[:3], rotation.T @ wrench[3:]])
+                d_F += np.vstack([so3.hat(wrench[:3]), so3.hat(wrench[3:])]) @ d_theta
+            F += wrench
+        if not station.rows:
+            return F, d_F
+        # body translation of the section in the world: R_relᵀ (δp + δζ_0,v + δζ_0,ω × p)
+        d_point = f.d_p[node].copy()
+        if columns and self.system.free:
+            d_point[:, :3] -= w[0] * so3.hat(f.p[node])
+            d_point[:, 3:6] += w[0] * np.eye(3)
+        d_zeta = np.vstack([d_theta, f.R[node].T @ d_point])
+        position = a.base[3] + a.base[:3] @ f.p[node]
+        for j in station.rows:
+            row = self.coordinates + j
+            if not np.any(p.row_axes[j]):  # a redundant row: its multiplier is zero
+                R[row] = a.multipliers[j]
+                matrix[row, row : row + 1] = 1.0
+                continue
+            held = _closure(p.hold_pose[p.row_hold[j]], p.row_axes[j], rotation, position)
+            R[row] = held.value
+            F -= a.multipliers[j] * held.row
+            matrix[row] += held.row @ d_zeta
+            d_F -= a.multipliers[j] * held.gradient @ d_theta
+            d_F[:, row : row + 1] -= held.row[:, None]
+        return F, d_F
+
+
+def _fields(
+    e: Element,
+    xi: Array,
+    xi_dot: Array,
+    xi_ddot: Array,
+    d_xi: Array,
+    w: Array,
+    start: tuple[Array, Array, Array, Array],
+    d_start: tuple[Array, Array, Array, Array],
+) -> Fields:
+    """Cascade H, p, Ω, V, Ω̇, V̇ on one element, from its base end; ``d_xi`` is for a unit weight."""
+    h0, p0, eta0, eta_dot0 = start
+    d_h0, d_p0, d_eta0, d_eta_dot0 = d_start
+    columns = d_xi.shape[-1]
+    K, Gamma, K_dot, Gamma_dot = xi[:, :3], xi[:, 3:], xi_dot[:, :3], xi_dot[:, 3:]
+    d_K, d_Gamma = d_xi[:, :3], d_xi[:, 3:]
+
+    def vary(collocation: Collocation, b: Array, given: Array) -> Array:
+        return collocation.solve(b, given) if columns else np.zeros_like(b)
+
+    # Quaternion H′ = ½ H⊗(0, K), brought back to unit length
+    turning = Collocation(e.D, -0.5 * _right_product(K))
+    H = turning.solve(np.zeros((e.s.size, 4, 1)), h0[:, None])[..., 0]
+    d_H = vary(turning, 0.5 * w[0] * _left_product(H) @ d_K, d_h0)
+    size = np.linalg.norm(H, axis=1)
+    h = H / size[:, None]
+    d_h = (d_H - h[..., None] * np.einsum("ia,iak->ik", h, d_H)[:, None]) / size[:, None, None]
+    R = so3.from_quaternion(h)
+    d_theta = 2.0 * np.swapaxes(_left_product(h), 1, 2) @ d_h
+
+    # Position p′ = R Γ
+    along = Collocation(e.D, np.zeros((e.s.size, 1, 1)))
+    p = along.solve((R @ Gamma[..., None])[:, None, :, 0], p0[None])[:, 0]
+    d_slope = R @ (w[0] * d_Gamma - _turn(Gamma, d_theta))
+    d_p = vary(along, d_slope.reshape(e.s.size, 1, -1), d_p0.reshape(1, -1)).reshape(d_slope.shape)
+
+    # Twist and its rate share one matrix
+    carry = Collocation(e.D, so3.hat(K))
+
+    def solve(b: Array, given: Array) -> Array:
+        return carry.solve(b[..., None], given[:, None])[..., 0]
+
+    Omega = solve(K_dot, eta0[:3])
+    V = solve(Gamma_dot - np.cross(Gamma, Omega), eta0[3:])
+    Omega_dot = solve(xi_ddot[:, :3] - np.cross(K_dot, Omega), eta_dot0[:3])
+    V_dot = solve(
+        xi_ddot[:, 3:] - np.cross(Gamma, Omega_dot) - np.cross(K_dot, V) - np.cross(Gamma_dot, Omega),
+        eta_dot0[3:],
+    )
+    w0, w1, w2 = w
+    d_Omega = vary(carry, w1 * d_K + w0 * _turn(Omega, d_K), d_eta0[:3])
+    d_V = vary(
+        carry,
+        w1 * d_Gamma - _turn(Gamma, d_Omega) + w0 * (_turn(Omega, d_Gamma) + _turn(V, d_K)),
+        d_eta0[3:],
+    )
+    d_Omega_dot = vary(
+        carry,
+        w2 * d_K - _turn(K_dot, d_Omega) + w1 * _turn(Omega, d_K) + w0 * _turn(Omega_dot, d_K),
+        d_eta_dot0[:3],
+    )
+    d_V_dot = vary(
+        carry,
+        w2 * d_Gamma
+        - _turn(Gamma, d_Omega_dot)
+        - _turn(K_dot, d_V)
+        - _turn(Gamma_dot, d_Omega)
+        + w1 * (_turn(V, d_K) + _turn(Omega, d_Gamma))
+        + w0 * (_turn(Omega_dot, d_Gamma) + _turn(V_dot, d_K)),
+        d_eta_dot0[3:],
+    )
+    return Fields(
+        xi=xi,
+        xi_dot=xi_dot,
+        d_xi=d_xi,
+        h=h,
+        p=p,
+        eta=np.concatenate([Omega, V], axis=1),
+        eta_dot=np.concatenate([Omega_dot, V_dot], axis=1),
+        d_h=d_h,
+        d_p=d_p,
+        d_eta=np.concatenate([d_Omega, d_V], axis=1),
+        d_eta_dot=np.concatenate([d_Omega_dot, d_V_dot], axis=1),
+        R=R,
+        d_theta=d_theta,
+    )
+
+
+def _closure(target: Array, axes: Array, R_world: Array, p_world: Array) -> Closure:
+    """Ψ = Ā (log R; p) of a section seen from its target, J = Ā diag(T⁻¹, R), and its gradient."""
+    R, p = target[:3].T @ R_world, target[:3].T @ (p_world - target[3])
+    theta = so3.log(R)
+    inverse = so3.dexp_inv(theta)
+    row = np.concatenate([axes[:3] @ inverse, axes[3:] @ R])
+    turning = np.stack([axes[:3] @ so3.d_dexp_inv(theta, inverse[:, c]) for c in range(3)], axis=1)
+    gradient = np.vstack([turning, so3.hat(R.T @ axes[3:])])
+    return Closure(float(axes[:3] @ theta + axes[3:] @ p), row, gradient)
+
+
+def _turn(a: Array, b: Array) -> Array:
+    """a × b for a field a (N, 3) and columns b (N, 3, columns)."""
+    return so3.hat(a) @ b
+
+
+def _right_product(K: Array) -> Array:
+    """Matrix of H ↦ H⊗(0, K), (N, 4, 4)."""
+    matrix = np.zeros((K.shape[0], 4, 4))
+    matrix[:, 0, 1:], matrix[:, 1:, 0], matrix[:, 1:, 1:] = -K, K, -so3.hat(K)
+    return matrix
+
+
+def _left_product(H: Array) -> Array:
+    """Matrix of K ↦ H⊗(0, K), (N, 4, 3)."""
+    matrix = np.empty((H.shape[0], 4, 3))
+    matrix[:, 0] = -H[:, 1:]
+    matrix[:, 1:] = H[:, :1, None] * np.eye(3) + so3.hat(H[:, 1:])
+    return matrix

@@ -1,0 +1,144 @@
+"""Ways into the compiled code: typed entry points without dispatch, and kernels as function pointers.
+
+Numba's dispatcher looks at the type of each of a hundred arrays at every call. The types never change, so each kernel
+is compiled for one signature, taken from the smallest robot, and called at its entry point. Residual and tangent
+are handed to the solvers as pointers of a first-class function type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types, typeof
+
+from elver.kernels import evaluate, march, observe
+from elver.kernels.program import smallest_program, work_for
+
+__all__ = ["evaluate_residual", "evaluate_tangent", "march_gauss", "march_one_step", "observe_states", "solve_static"]
+
+_F1, _F2, _F3, _F4 = (types.Array(types.float64, n, "C") for n in (1, 2, 3, 4))
+_I1 = types.Array(types.int64, 1, "C")
+_INT, _FLOAT = types.int64, types.float64
+
+
+@cache
+def _named() -> tuple[Any, Any, Any]:
+    """Numba types of Program, Work and March."""
+    program = smallest_program()
+    return typeof(program), typeof(work_for(program)), typeof(march.march_for(1, 1, 0, np.ones(1), 1))
+
+
+def _compiled(function: Any, signature: Any) -> Any:
+    function.compile(signature.args)
+    return function.overloads[signature.args]
+
+
+@cache
+def _residual_signature() -> Any:
+    program, work, _ = _named()
+    return types.void(program, work, _F2, _F2, _F2, _F1, _F1, _INT)
+
+
+@cache
+def _tangent_signature() -> Any:
+    program, work, _ = _named()
+    return types.void(program, work, _F2, _F2, _F1, _F1, _F2, _F1, _INT)
+
+
+class _Pointer(types.WrapperAddressProtocol):  # type: ignore[misc] (Numba is untyped)
+    """A compiled kernel as a value of Numba's function type."""
+
+    def __init__(self, function: Any, signature: Any) -> None:
+        compiled = _compiled(function, signature)
+        self._keep = compiled
+        self._address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+        self._signature = signature
+
+    def __wrapper_address__(self) -> int:
+        return int(self._address)
+
+    def signature(self) -> Any:
+        return self._signature
+
+
+@cache
+def _pointers() -> tuple[_Pointer, _Pointer]:
+    return (
+        _Pointer(evaluate.evaluate_residual, _residual_signature()),
+        _Pointer(evaluate.evaluate_tangent, _tangent_signature()),
+    )
+
+
+@cache
+def _plain(function: Any, make_signature: Callable[[], Any]) -> Callable[..., Any]:
+    return _compiled(function, make_signature()).entry_point  # type: ignore[no-any-return]
+
+
+@cache
+def _solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Callable[..., int]:
+    program, work, scratch = _named()
+    signature = _INT(
+        types.FunctionType(_residual_signature()),
+        types.FunctionType(_tangent_signature()),
+        program,
+        work,
+        scratch,
+        *make_arguments(),
+    )
+    entry = _compiled(function, signature).entry_point
+    pointers = _pointers()
+    return lambda *arguments: entry(*pointers, *arguments)
+
+
+def _static_arguments() -> tuple[Any, ...]:
+    return (_F2, _F2, _F1, _F1, _FLOAT, _FLOAT, _FLOAT, _F1)
+
+
+def _records() -> tuple[Any, ...]:
+    return (_F1, _F2, _F3, _F3, _F2, _F2, _F2, _F1, _FLOAT, _INT, _F3, _F3, _F3, _F2, _I1)
+
+
+def _one_step_arguments() -> tuple[Any, ...]:
+    return (_INT, _F1, *_records())
+
+
+def _gauss_arguments() -> tuple[Any, ...]:
+    return (_INT, _F2, *_records())
+
+
+def _observe_signature() -> Any:
+    program, work, _ = _named()
+    return types.void(program, work, _F3, _F3, _F3, _F2, _F3, _F4, _F2, _F2)
+
+
+def evaluate_residual(*arguments: Any) -> None:
+    """:func:`elver.kernels.evaluate.evaluate_residual`."""
+    _plain(evaluate.evaluate_residual, _residual_signature)(*arguments)
+
+
+def evaluate_tangent(*arguments: Any) -> None:
+    """:func:`elver.kernels.evaluate.evaluate_tangent`."""
+    _plain(evaluate.evaluate_tangent, _tangent_signature)(*arguments)
+
+
+def observe_states(*arguments: Any) -> None:
+    """:func:`elver.kernels.observe.observe`."""
+    _plain(observe.observe, _observe_signature)(*arguments)
+
+
+def solve_static(*arguments: Any) -> int:
+    """:func:`elver.kernels.march.solve_static`, without its first two arguments."""
+    return _solver(march.solve_static, _static_arguments)(*arguments)
+
+
+def march_one_step(*arguments: Any) -> int:
+    """:func:`elver.kernels.march.march_one_step`, without its first two arguments."""
+    return _solver(march.march_one_step, _one_step_arguments)(*arguments)
+
+
+def march_gauss(*arguments: Any) -> int:
+    """:func:`elver.kernels.march.march_gauss`, without its first two arguments."""
+    return _solver(march.march_gauss, _gauss_arguments)(*arguments)

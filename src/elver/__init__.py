@@ -14,7 +14,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "elver.actuation": (
-        "Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled smooth_step triangle"
+        "Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled smooth_step "
+        "triangle"
     ),
     "elver.dynamics": (
         "energy forward_dynamics inverse_dynamics linearize mass_matrix modes momentum nodes poses "
@@ -37,7 +38,7 @@ _HOME = {
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 
-__all__ = sorted([*_MODULE, "__version__"])  # noqa: PLE0605 (the table above is the list)
+__all__ = sorted([*_MODULE, "__version__"])
 
 if TYPE_CHECKING:
     from elver.actuation import (

@@ -58,7 +58,7 @@ class System:
                     raise BadInput(f"{name} contains {part!r}: give values such as {example}")
                 if getattr(part, "rod", self.rod) is not self.rod:
                     raise BadInput(
-                        f"{part.name!r} acts on the rod {part.rod.name!r}, which is not the rod of this "  # type: ignore[union-attr]
+                        f"{part.name!r} acts on the rod {part.rod.name!r}, which is not the rod of this "
                         f"mechanism ({self.rod.name!r}): build it with the same Rod value"
                     )
             object.__setattr__(self, name, parts)

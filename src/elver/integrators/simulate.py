@@ -32,7 +32,7 @@ from elver.system import Inputs, State, System
 
 __all__ = ["Adaptive", "simulate", "state_at"]
 
-Array: TypeAlias = NDArray[np.float64]
+Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[float, float], None]
 
 _CHUNK_SECONDS = 0.2
@@ -95,7 +95,7 @@ class _March:
         """Advance over ``times``; number of steps done, and the records of all times."""
         k, method = self.core, self.method
         T, n = times.size, k.n
-        out = {
+        out: dict[str, Any] = {
             "q": np.zeros((T, 3, n)),
             "base": np.zeros((T, 4, 3)),
             "twist": np.zeros((T, 2, 6)),
@@ -237,7 +237,8 @@ def _fixed(
     march: _March, record: _Recorder, t0: float, duration: float, step: float, progress: Progress | None
 ) -> None:
     count = max(1, round(duration / step))
-    times = t0 + np.arange(count + 1) * (duration / count if abs(count * step - duration) > 1e-9 * duration else step)
+    whole = abs(count * step - duration) < 1e-9 * duration
+    times: Array = t0 + np.arange(count + 1.0) * (step if whole else duration / count)
     done, chunk = 0, 16
     record.add(times[:1], march.run(times[:1])[1])
     while done < count:

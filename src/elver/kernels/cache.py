@@ -34,7 +34,9 @@ def _user_cache() -> Path:
 def _fingerprint() -> str:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
+        text = source.read_bytes()
+        if b"@kernel" in text:
+            digest.update(text)
     for word in (numba.__version__, np.__version__, platform.python_version(), llvmlite.binding.get_host_cpu_name()):
         digest.update(word.encode())
     return digest.hexdigest()[:16]
@@ -57,11 +59,13 @@ def kernel(signature: Any) -> Any:
 
 
 def _compile(function: Any, signature: tuple[Any, ...]) -> Any:
-    previous = numba.config.CACHE_DIR
+    config: Any = numba.config
+    njit: Any = numba.njit
+    previous = config.CACHE_DIR
     # The folder is chosen while the decorator runs, hence the switch of Numba's setting around it.
-    numba.config.CACHE_DIR = str(cache_folder)
+    config.CACHE_DIR = str(cache_folder)
     try:
         options = {"cache": True, "fastmath": {"contract", "reassoc", "nsz"}, "error_model": "numpy", "_nrt": False}
-        return numba.njit(*signature, **options)(function)
+        return njit(*signature, **options)(function)
     finally:
-        numba.config.CACHE_DIR = previous
+        config.CACHE_DIR = previous

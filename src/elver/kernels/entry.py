@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import types, typeof
+from numba import typeof, types
 
 from elver.kernels import evaluate, march, observe
 from elver.kernels.program import smallest_program, work_for
@@ -48,7 +48,7 @@ def _tangent_signature() -> Any:
     return types.void(program, work, _F2, _F2, _F1, _F1, _F2, _F1, _INT)
 
 
-class _Pointer(types.WrapperAddressProtocol):  # type: ignore[misc] (Numba is untyped)
+class _Pointer(types.WrapperAddressProtocol):
     """A compiled kernel as a value of Numba's function type."""
 
     def __init__(self, function: Any, signature: Any) -> None:
@@ -74,7 +74,7 @@ def _pointers() -> tuple[_Pointer, _Pointer]:
 
 @cache
 def _plain(function: Any, make_signature: Callable[[], Any]) -> Callable[..., Any]:
-    return _compiled(function, make_signature()).entry_point  # type: ignore[no-any-return]
+    return _compiled(function, make_signature()).entry_point
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core, core, state_from
+from elver.dynamics.core import Arrays, core, state_from
 from elver.errors import BadInput, NotConverged, positive
 from elver.lie import se3
 from elver.statics.equilibrium import Equilibrium, _at_rest, _reduced, _symmetric, equilibrium
@@ -164,7 +164,7 @@ def _follow(
     tolerance: float,
 ) -> Branch:
     a, p = _at_rest(first.state), begin
-    values, modes = path.spectrum(a, p)
+    values, _ = path.spectrum(a, p)
     t = np.zeros(path.scale.size)
     t[-1] = 1.0 if stop > begin else -1.0
     if direction is not None:
@@ -174,7 +174,8 @@ def _follow(
         t = _tangent(path, a, p, t)
     time = first.state.time
     found = [path.result(a, p, bool(values[0] > 0.0), first.iterations, first.residual, time)]
-    parameters, stables, points = [p], [bool(values[0] > 0.0)], []
+    parameters, stables = [p], [bool(values[0] > 0.0)]
+    points: list[BranchPoint] = []
     negative = int(np.sum(values < 0.0))
     ds, crossing = step, direction is not None
     passed = 1.0 if stop > begin else -1.0
@@ -195,13 +196,13 @@ def _follow(
         if t_new @ t < 0.5 and ds > 1e-3 * step:
             ds *= 0.5
             continue
-        values_new, modes_new = path.spectrum(b, p_new)
+        values_new, _ = path.spectrum(b, p_new)
         count = int(np.sum(values_new < 0.0))
         turned = t[-1] * t_new[-1] < 0.0
         if (turned or count != negative) and not crossing:
             points.append(_locate(path, (a, p, t, values), (b, p_new), ds, turned, tolerance, time))
         a, p, t, negative, crossing = b, p_new, t_new, count, False
-        values, modes = values_new, modes_new
+        values = values_new
         stable = bool(values[0] > 0.0)
         found.append(path.result(a, p, stable, iterations, residual, time))
         parameters.append(p)

@@ -113,7 +113,8 @@ def inverse_statics(
         else:
             break
     raise NotConverged(
-        f"inverse_statics: the target stays {min(history):.2e} (m, rad) away after {len(history)} steps with inputs >= 0; "
+        f"inverse_statics: the target stays {min(history):.2e} (m, rad) away after {len(history)} steps "
+        "with inputs >= 0; "
         "it is likely out of reach: choose a nearer target or more actuators (.result is the nearest equilibrium)",
         history=history,
         result=now,

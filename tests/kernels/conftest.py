@@ -57,9 +57,7 @@ def parts(rod: er.Rod) -> dict[str, object]:
     """Every actuator and load there is."""
     return {
         "gravity": en.Gravity((1.0, -4.0, -8.0)),
-        "dead tip wrench": en.PointWrench(
-            rod, force=(1.0, -0.5, 0.7), moment=(0.1, 0.2, -0.1), name="dead"
-        ),
+        "dead tip wrench": en.PointWrench(rod, force=(1.0, -0.5, 0.7), moment=(0.1, 0.2, -0.1), name="dead"),
         "dead wrench inside": en.PointWrench(
             rod, at=0.31, force=(0.2, 0.5, -0.7), moment=(0.1, 0.0, 0.0), name="inside"
         ),

@@ -185,7 +185,6 @@ class Fields:
     """Pose relative to the base, twist and rate at the nodes; each with its variation (columns last)."""
 
     xi: Array
-    xi_dot: Array
     d_xi: Array
     h: Array  # (N, 4) unit quaternion base-from-section
     p: Array  # (N, 3) in base axes
@@ -479,7 +478,6 @@ def _fields(
     )
     return Fields(
         xi=xi,
-        xi_dot=xi_dot,
         d_xi=d_xi,
         h=h,
         p=p,

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.environment import DistributedWrench, Gravity, PointWrench
-from elver.errors import BadInput
 from elver.kernels.program import Program
 from elver.mechanism import Free
 from elver.rods import Magnus, Rod, RungeKuttaMuntheKaas
@@ -88,12 +87,12 @@ class Assembly:
 
 
 def lie_scheme(rod: Rod) -> LieScheme:
-    """The pose integrator that a rod asks for."""
-    if isinstance(rod.integration, Magnus):
-        return MAGNUS_4 if rod.integration.order == 4 else MAGNUS_6
+    """The pose integrator that a rod asks for; Magnus 6 draws the poses of a rod solved by collocation."""
+    if rod.integration == Magnus(order=4):
+        return MAGNUS_4
     if isinstance(rod.integration, RungeKuttaMuntheKaas):
         return RKMK_4
-    raise BadInput(f"rod {rod.name!r}: {rod.integration!r} has no compiled form; use Magnus() or its own solver")
+    return MAGNUS_6
 
 
 def assembly_of(system: System) -> Assembly:

@@ -9,6 +9,7 @@ of a system and a state; there is no step size.
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.assembly import Assembly, assembly_of
-from elver.errors import BadInput
-from elver.kernels.entry import evaluate_residual, evaluate_tangent
-from elver.kernels.entry import observe_states as observe
+from elver.errors import BadInput, ElverWarning
+from elver.kernels import entry
+from elver.kernels.march import March
 from elver.kernels.program import Program, Work, work_for
 from elver.kernels.warmup import ensure
+from elver.lie import se3
+from elver.rods import Spectral
 from elver.system import Inputs, State, System
 
 __all__ = [
@@ -65,10 +68,59 @@ class Core:
         self.n = system.rod.n
         self.coordinates = self.n + 6 * int(system.free)
         self.rows = len(system.multipliers)
+        if len(self.program.row_axes):
+            self._reduce_rows()
+
+    def _reduce_rows(self) -> None:
+        """Set closure rows that depend on others to zero (their multiplier is then zero), and say which.
+
+        A row whose gradient is the same combination of the others' at several random states says nothing new:
+        the z of a planar rod, or a section held twice. Where it contradicts them the hold cannot be met.
+        """
+        names = [name for name, _ in self.system.multipliers]
+        held, L = len(self.program.row_axes), self.system.rod.length
+        random = np.random.default_rng(0)
+        gradients, gaps = [], np.zeros(self.rows)
+        u = np.zeros(len(self.system.channels))
+        for _ in range(3):
+            state = self.system.rest()
+            g = state.g @ se3.exp(random.normal(size=6) * [1, 1, 1, L, L, L]) if self.system.free else state.g
+            q = self.assembly.scale[-self.n :] * random.normal(size=self.n)
+            a = arrays(state.with_(g=g, q=q))
+            gradients.append(self.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[self.coordinates :, : self.coordinates])
+            gaps = self.residual(a, u, jets=1)[self.coordinates :]
+        # one row of all samples per closure, angles in rad and lengths over L
+        size = np.array([L if np.any(axes[3:]) else 1.0 for axes in self.program.row_axes])
+        rows = np.hstack([J * self.assembly.scale for J in gradients])[:held] / size[:, None]
+        kept: list[int] = []
+        dropped: list[str] = []
+        for j in range(held):
+            known = rows[kept]
+            combination = np.linalg.lstsq(known.T, rows[j], rcond=1e-12)[0] if kept else np.zeros(0)
+            if np.linalg.norm(rows[j] - combination @ known) > 1e-8:
+                kept.append(j)
+                continue
+            gap = gaps[j] / size[j] - combination @ (gaps[kept] / size[kept])
+            if abs(gap) > 1e-9:
+                where = self.system.mechanism.holds[self.program.row_hold[j]].label
+                raise BadInput(
+                    f"{where}: it asks {names[j].rsplit('_')[-1]} to differ by {gap * size[j]:g} "
+                    f"{'m' if size[j] == L else 'rad'} from what the rod and the other holds allow; "
+                    "prescribe what they give, leave it free (None), or free more strains in the basis"
+                )
+            dropped.append(names[j])
+            self.program.row_axes[j] = 0.0
+        if dropped:
+            warnings.warn(
+                f"redundant: {', '.join(dropped)} hold what is held already (a planar rod stays in its plane); "
+                "they are dropped and their reactions reported as 0: leave them free (None) to silence this",
+                ElverWarning,
+                stacklevel=4,
+            )
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
-        evaluate_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        entry.evaluate_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
         return self.work.residual.copy()
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
@@ -76,11 +128,23 @@ class Core:
         columns = np.zeros((18, 6))
         for k in range(3):
             columns[6 * k : 6 * k + 6] = weights[k] * np.eye(6)
-        evaluate_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
-        evaluate_tangent(
+        entry.evaluate_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        entry.evaluate_tangent(
             self.program, self.work, a.base, a.q, a.multipliers, u, columns, np.array(weights, dtype=float), jets
         )
         return self.work.matrix.copy()
+
+    def solve_static(self, scratch: March, *arguments: Any) -> int:
+        """Newton for an equilibrium: :func:`elver.kernels.march.solve_static`."""
+        return entry.solve_static(self.program, self.work, scratch, *arguments)
+
+    def march_one_step(self, scratch: March, *arguments: Any) -> int:
+        """Newmark-type steps: :func:`elver.kernels.march.march_one_step`."""
+        return entry.march_one_step(self.program, self.work, scratch, *arguments)
+
+    def march_gauss(self, scratch: March, *arguments: Any) -> int:
+        """Gauss steps: :func:`elver.kernels.march.march_gauss`."""
+        return entry.march_gauss(self.program, self.work, scratch, *arguments)
 
 
 def core(system: System) -> Core:
@@ -88,7 +152,12 @@ def core(system: System) -> Core:
     found = system.__dict__.get("_core")
     if found is None:
         ensure(lambda line: print(line, file=sys.stderr, flush=True))
-        found = Core(system)
+        if isinstance(system.rod.integration, Spectral):
+            from elver.dynamics.spectral import SpectralCore  # a Core itself, so it cannot be imported above
+
+            found = SpectralCore(system)
+        else:
+            found = Core(system)
         system.__dict__["_core"] = found
     return found
 
@@ -170,8 +239,9 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
     M = kernels.tangent(start, u, (0.0, 0.0, 1.0))[:c, :c]
     load = -kernels.residual(start, u)[:c]
     if rows:
-        J = kernels.tangent(start, u, (1.0, 0.0, 0.0))[c:, :c]
-        system_matrix = np.block([[M, J.T], [J, np.zeros((rows, rows))]])
+        closures = kernels.tangent(start, u, (1.0, 0.0, 0.0))[c:]
+        J = closures[:, :c]
+        system_matrix = np.block([[M, J.T], [J, closures[:, c:]]])
         solution = np.linalg.solve(system_matrix, np.concatenate([load, -_closure_drift(kernels, state, start, u)]))
     else:
         solution = np.linalg.solve(M, load)
@@ -186,8 +256,6 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
 
 def _closure_drift(kernels: Core, state: State, a: Arrays, u: Array) -> Array:
     """J' q' of the closures along the present motion, by a central difference in time of J q'."""
-    from elver.lie import se3
-
     c = kernels.coordinates
     rates = np.concatenate([a.twist[0], a.q[1]]) if kernels.system.free else a.q[1]
     speed = float(np.max(np.abs(rates), initial=0.0))
@@ -236,7 +304,7 @@ def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: 
     kernels = core(system)
     T, frames = base.shape[0], kernels.assembly.s.size
     out = Observation(np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, 3)), np.zeros((T, 6)))
-    observe(
+    entry.observe_states(
         kernels.program, kernels.work, base, twist, q, inputs, out.position, out.rotation, out.energy, out.momentum
     )
     return out

@@ -33,15 +33,16 @@ from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
 from elver.actuation import Pressure, SpooledTendon, Tendon
-from elver.dynamics.assembly import assembly_of
-from elver.dynamics.core import Arrays
+from elver.dynamics.core import Arrays, Core
 from elver.environment import DistributedWrench, Gravity, PointWrench
 from elver.errors import ElverWarning
-from elver.kernels.program import Program, Work, work_for
+from elver.kernels import march
+from elver.kernels.march import March
+from elver.kernels.program import Work
 from elver.kernels.strain_loads import strain_residual, strain_tangent
 from elver.lie import so3
 from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
-from elver.rods import Magnus, Rod, SpaceIntegration
+from elver.rods import Rod, SpaceIntegration
 from elver.system import System
 
 __all__ = ["SpectralCore", "with_integration"]
@@ -207,18 +208,16 @@ class Closure:
     gradient: Array  # (6, 3)
 
 
-class SpectralCore:
-    """Residual and tangent of a system with one rod, by collocation; same calls as the compiled ``Core``."""
+class SpectralCore(Core):
+    """Residual and tangent of a system with one rod, by collocation; same calls as the compiled ``Core``.
+
+    Strain-level forces and the rows of holds are those of the compiled core. The solvers are the compiled ones run as
+    plain Python, with this residual and tangent.
+    """
 
     def __init__(self, system: System) -> None:
-        self.system = system
-        self.n = system.rod.n
-        self.coordinates = self.n + 6 * int(system.free)
-        self.rows = len(system.multipliers)
         self.elements, self.stations = discretise(system)
-        # Strain-level forces and the rows of holds are those of the compiled core.
-        self.program: Program = assembly_of(with_integration(system, Magnus())).program
-        self.work: Work = work_for(self.program)
+        super().__init__(system)
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
@@ -238,6 +237,49 @@ class SpectralCore:
             a.q, a.multipliers, u, w, work.vector, work.tendon_rate, work.hessian6, matrix,
         )  # fmt: skip
         return matrix
+
+    def solve_static(self, scratch: March, *arguments: Any) -> int:
+        """Newton for an equilibrium, in Python."""
+        function = march.solve_static.py_func
+        return int(function(self._fill_residual, self._fill_tangent, self, self.work, scratch, *arguments))
+
+    def march_one_step(self, scratch: March, *arguments: Any) -> int:
+        """Newmark-type steps, in Python."""
+        function = march.march_one_step.py_func
+        return int(function(self._fill_residual, self._fill_tangent, self, self.work, scratch, *arguments))
+
+    def march_gauss(self, scratch: March, *arguments: Any) -> int:
+        """Gauss steps, in Python."""
+        function = march.march_gauss.py_func
+        return int(function(self._fill_residual, self._fill_tangent, self, self.work, scratch, *arguments))
+
+    def _fill_residual(
+        self, _: Any, work: Work, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
+    ) -> None:
+        self._at = Arrays(base.copy(), twist.copy(), q.copy(), multipliers.copy())
+        work.residual[:] = self.residual(self._at, u, jets)
+
+    def _fill_tangent(
+        self,
+        _: Any,
+        work: Work,
+        base: Array,
+        q: Array,
+        multipliers: Array,
+        u: Array,
+        columns: Array,
+        w: Array,
+        jets: int,
+    ) -> None:
+        """Weighted tangent at the last residual, with any body variations (δζ, δη, δη̇) of the base as columns."""
+        units = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        if not self.system.free:
+            work.matrix[:] = self.tangent(self._at, u, (w[0], w[1], w[2]), jets)
+            return
+        parts = [self.tangent(self._at, u, unit, jets) for unit in units]
+        work.matrix[:] = sum(w[k] * parts[k] for k in range(3))
+        work.matrix[:, self.coordinates :] = parts[0][:, self.coordinates :]
+        work.matrix[:, :6] = sum(parts[k][:, :6] @ columns[6 * k : 6 * k + 6] for k in range(3))
 
     def positions(self, a: Arrays) -> tuple[Array, Array]:
         """Arc lengths [m] of all nodes and positions [m] there in world axes, (nodes,) and (nodes, 3)."""

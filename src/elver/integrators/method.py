@@ -26,7 +26,7 @@ class Method:
     """
 
     group: Group = "SO3xR3"
-    tolerance: float = 1e-9
+    tolerance: float = 1e-11
     max_iterations: int = 25
     halvings: int = 10
 

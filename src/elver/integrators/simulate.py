@@ -23,8 +23,8 @@ from elver.integrators.gauss import Gauss
 from elver.integrators.method import Method, OneStep
 from elver.integrators.newmark import Newmark
 from elver.io import RunFile, dumps
-from elver.kernels.entry import march_gauss, march_one_step
 from elver.kernels.march import march_for
+from elver.kernels.program import work_for
 from elver.lie import so3
 from elver.mechanism import Driven
 from elver.statics.equilibrium import Equilibrium
@@ -66,6 +66,7 @@ class _March:
         self.core = core(system)
         k = self.core
         stages = method.stages if isinstance(method, Gauss) else 2
+        self.work = work_for(k.program)  # its own, so that the matrix in it lasts from chunk to chunk
         self.scratch = march_for(k.coordinates, k.n, k.rows, k.assembly.scale, stages)
         a = arrays(state)
         self.base, self.multipliers = a.base, a.multipliers
@@ -106,17 +107,17 @@ class _March:
         out["multipliers"][0] = self.multipliers
         if isinstance(method, OneStep):
             instants = times
-            function, table = march_one_step, np.array(method.scheme)
+            function, table = k.march_one_step, np.array(method.scheme)
         else:
             assert isinstance(method, Gauss)
             table = method.tableau
             fractions = np.append(table[0], 1.0)
             instants = (times[:-1, None] + np.diff(times)[:, None] * fractions).ravel()
-            function = march_gauss
+            function = k.march_gauss
         inputs = self.inputs(instants)
         given_base, given_twist = self.given(instants)
         done = function(
-            k.program, k.work, self.scratch, int(method.group == "SE3"), table, times, inputs, given_base, given_twist,
+            self.scratch, int(method.group == "SE3"), table, times, inputs, given_base, given_twist,
             self.base, self.rates, self.q, self.multipliers, method.tolerance, method.max_iterations,
             out["q"], out["base"], out["twist"], out["multipliers"], out["iterations"],
         )  # fmt: skip
@@ -127,7 +128,7 @@ class _March:
     def inputs(self, instants: Array) -> Array:
         """Inputs at many instants, (T, channels)."""
         if not any(callable(signal) for signal in self.signals):
-            return np.tile(self.system.input_vector(self.signals, float(instants[0])), (instants.size, 1))
+            return np.tile(self.system.input_vector(self.signals, 0.0), (instants.size, 1))
         return np.array([self.system.input_vector(self.signals, float(t)) for t in instants]).reshape(
             instants.size, len(self.signals)
         )

@@ -10,7 +10,8 @@ coordinate over the step, x' = a d + f and x'' = b d + h, and the residual is re
 solved by simplified Newton. A free base moves on SO(3)×R³ (Θ in body axes, d in world axes) or on SE(3); the one-step
 family applies its formulas to (Ω, ṗ) or η directly, the Gauss family integrates the chart coordinates ν.
 
-Matrices are kept as long as Newton contracts well with them. Functions return a status and never raise. Residual and
+Matrices are kept from step to step as long as Newton contracts well with them; a step that fails from the present
+acceleration is tried once more from the present velocity. Functions return a status and never raise. Residual and
 tangent come in as function pointers (see :mod:`elver.kernels.entry`): a solver that contained their bodies would be
 optimised with them once more, which takes six times as long to compile.
 """
@@ -45,11 +46,10 @@ class March(NamedTuple):
     small: Floats  # (5, 3, 3) rotations
     stumpff: Floats  # (12,)
     stage: Floats  # (3, stages, coordinates) accelerations: now, previous step, chart coordinates
-    blocks: Floats  # (3, coordinates, coordinates) K, D, M
     big: Floats  # (stages coordinates, stages coordinates)
     big_step: Floats  # (stages coordinates,)
     big_pivots: NDArray[np.int64]
-    rate: Floats  # (1,) contraction of Newton in the last step
+    memory: Floats  # (3,) from step to step: contraction of Newton, step of the matrix, step of the last stages
 
 
 def march_for(coordinates: int, n: int, rows: int, scale: Floats, stages: int) -> March:
@@ -67,11 +67,10 @@ def march_for(coordinates: int, n: int, rows: int, scale: Floats, stages: int) -
         small=np.zeros((5, 3, 3)),
         stumpff=np.zeros(12),
         stage=np.zeros((4, stages, coordinates)),
-        blocks=np.zeros((3, coordinates, coordinates)),
         big=np.zeros((stages * coordinates, stages * coordinates)),
         big_step=np.zeros(stages * coordinates),
         big_pivots=np.zeros(stages * coordinates, dtype=np.int64),
-        rate=np.ones(1),
+        memory=np.array([1.0, -1.0, -1.0]),
     )
 
 
@@ -111,6 +110,29 @@ def _dexp(theta, cs, T):
 
 
 @kernel
+def _dual(theta, u, v, w, cs, Q):
+    """Q of dexp on SE(3) = [[T, 0], [Q, T]]: the dual part of T(θ + ε d), d = (u, v, w)."""
+    x, y, z = theta[0], theta[1], theta[2]
+    dot = x * u + y * v + z * w
+    c2, c3 = cs[2], cs[3]
+    # dual parts of c_1, c_2, c_3 at φ + ε 2θ·d
+    e1 = (c3 - c2) * dot
+    e2 = (2.0 * cs[4] - c3) * dot
+    e3 = (3.0 * cs[5] - cs[4]) * dot
+    for i in range(3):
+        for k in range(3):
+            Q[i, k] = e3 * theta[i] * theta[k] + c3 * (theta[i] * theta[3 + k] + theta[3 + i] * theta[k])
+        Q[i, i] += e1
+    hx, hy, hz = e2 * x + c2 * u, e2 * y + c2 * v, e2 * z + c2 * w
+    Q[0, 1] += hz
+    Q[0, 2] -= hy
+    Q[1, 0] -= hz
+    Q[1, 2] += hx
+    Q[2, 0] += hy
+    Q[2, 1] -= hx
+
+
+@kernel
 def _retract(on_se3, base_n, nu, rates, a, b, m, base, twist):
     """Base pose, body twist and rate at increment ν with scheme rates (2, 6); variations into m.columns.
 
@@ -131,22 +153,8 @@ def _retract(on_se3, base_n, nu, rates, a, b, m, base, twist):
         d0 = c1 * u + c2 * (y * w - z * v) + c3 * dot * x
         d1 = c1 * v + c2 * (z * u - x * w) + c3 * dot * y
         d2 = c1 * w + c2 * (x * v - y * u) + c3 * dot * z
-        # dual parts of c_1, c_2, c_3 at φ + ε 2θ·d
-        e1 = (c3 - c2) * dot
-        e2 = (2.0 * cs[4] - c3) * dot
-        e3 = (3.0 * cs[5] - cs[4]) * dot
         Q = small[1]
-        for i in range(3):
-            for k in range(3):
-                Q[i, k] = e3 * nu[i] * nu[k] + c3 * (nu[i] * nu[3 + k] + nu[3 + i] * nu[k])
-            Q[i, i] += e1
-        hx, hy, hz = e2 * x + c2 * u, e2 * y + c2 * v, e2 * z + c2 * w
-        Q[0, 1] += hz
-        Q[0, 2] -= hy
-        Q[1, 0] -= hz
-        Q[1, 2] += hx
-        Q[2, 0] += hy
-        Q[2, 1] -= hx
+        _dual(nu, u, v, w, cs, Q)
         for i in range(3):
             base[3, i] = base_n[3, i] + base_n[i, 0] * d0 + base_n[i, 1] * d1 + base_n[i, 2] * d2
             for k in range(3):
@@ -335,7 +343,10 @@ def _residual_norm(residual, scale, coordinates, energy):
 
 
 @kernel
-def solve_static(evaluate_residual, evaluate_tangent, program, work, m, base, q, multipliers, inputs, energy, tolerance, largest, history):
+def solve_static(
+    evaluate_residual, evaluate_tangent, program, work, m,
+    base, q, multipliers, inputs, energy, tolerance, largest, history,
+):
     """Newton for R = 0 at rest, in place on base (4, 3), q (3, n), multipliers.
 
     Steps are limited to ``largest`` times the scale of each unknown. Returns the number of iterations, or -1 when
@@ -416,7 +427,6 @@ def march_one_step(
     beta, gamma, alpha_m, alpha_f = scheme[0], scheme[1], scheme[2], scheme[3]
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
-    matrix_step = -1.0
     for step in range(times.size - 1):
         h = times[step + 1] - times[step]
         a = gamma / (beta * h)
@@ -432,56 +442,18 @@ def march_one_step(
             m.free[0, k] = (1.0 - gamma / beta) * v + h * (1.0 - 0.5 * gamma / beta) * like
             m.free[1, k] = ratio * (-v / (beta * h) + (1.0 - 0.5 / beta) * like)
             m.free[1, k] += (alpha_m * like - alpha_f * acc) / (1.0 - alpha_f)
-            # predictor: the acceleration keeps its value
-            m.total[k] = (acc - m.free[1, k]) / b
-        converged = False
-        previous, contraction = 0.0, m.rate[0]
-        fresh = False
-        count = 0
-        u = inputs[step + 1]
-        while count < iterations_max:
-            _trial(on_se3, m, a, b, base, q, rates, offset, given_base[step + 1], given_twist[step + 1])
-            evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, u, 3)
-            if matrix_step != h:
-                evaluate_tangent(program, work, m.base, m.q, multipliers, u, m.columns, m.weights, 3)
-                if lu_factor(work.matrix, work.pivots) < 1e-300:
-                    break
-                matrix_step = h
-                fresh = True
-            for k in range(m.step.size):
-                m.step[k] = -work.residual[k]
-            lu_solve(work.matrix, work.pivots, m.step)
-            count += 1
-            size = 0.0
-            for k in range(coordinates):
-                value = abs(m.step[k]) / m.scale[k]
-                if not value <= size:
-                    size = value
-            if not np.isfinite(size):
+        count = -1
+        for careful in range(2):
+            if count >= 0:
                 break
-            if previous > 0.0:
-                contraction = size / previous
-                if contraction > 0.2 and not fresh and size > tolerance:
-                    # this matrix is too old: take a new one at the present trial
-                    matrix_step = -1.0
-                    previous = 0.0
-                    continue
-            factor = 1.0 if size < 1.0 else 1.0 / size
-            for k in range(coordinates):
-                m.total[k] += factor * m.step[k]
             for k in range(multipliers.size):
-                multipliers[k] += factor * m.step[coordinates + k]
-            guess = min(contraction, 0.9)
-            if size * guess / (1.0 - guess) < tolerance:
-                converged = True
-                break
-            if fresh and contraction > 0.05:
-                matrix_step = -1.0  # full Newton as long as the last matrix is not excellent
-            fresh = False
-            previous = size * factor
-        if not converged:
+                multipliers[k] = out_multipliers[step, k]
+            count = _newton_step(
+                evaluate_residual, evaluate_tangent, program, work, m, on_se3, a, b, h, base, rates, q, multipliers,
+                inputs[step + 1], given_base[step + 1], given_twist[step + 1], tolerance, iterations_max, careful,
+            )
+        if count < 0:
             return step
-        m.rate[0] = min(max(contraction, 1e-3), 0.5)
         _trial(on_se3, m, a, b, base, q, rates, offset, given_base[step + 1], given_twist[step + 1])
         # accept
         for k in range(coordinates):
@@ -499,8 +471,81 @@ def march_one_step(
             for k in range(3):
                 base[i, k] = m.base[i, k]
         _orthonormalise(base)
-        _record(step + 1, base, m.twist, q, multipliers, count, out_q, out_base, out_twist, out_multipliers, out_iterations)
+        _record(step + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
+        out_iterations[step + 1] = count
     return times.size - 1
+
+
+@kernel
+def _newton_step(
+    evaluate_residual, evaluate_tangent, program, work, m, on_se3, a, b, h, base, rates, q, multipliers,
+    u, given_base, given_twist, tolerance, iterations_max, careful,
+):
+    """Newton for the increment m.total of one step; number of iterations, or -1.
+
+    The predictor keeps the acceleration. Where that is far off (stiff modes set off by a sudden load), ``careful``
+    starts from the velocity alone, with strains that change by half a radian over the rod at most.
+    """
+    coordinates, memory = m.total.size, m.memory
+    offset = coordinates - q.shape[1]
+    largest = 0.0
+    for k in range(coordinates):
+        if careful == 1:
+            m.total[k] = h * (rates[0, k] if k < offset else q[1, k - offset])
+            if k >= offset:
+                largest = max(largest, abs(m.total[k]) / m.scale[k])
+        else:
+            m.total[k] = ((rates[1, k] if k < offset else q[2, k - offset]) - m.free[1, k]) / b
+    if largest > 0.5:
+        for k in range(offset, coordinates):
+            m.total[k] *= 0.5 / largest
+    if careful == 1:
+        memory[0], memory[1] = 1.0, -1.0
+    previous, contraction = 0.0, memory[0]
+    fresh = False
+    count = 0
+    while count < iterations_max:
+        _trial(on_se3, m, a, b, base, q, rates, offset, given_base, given_twist)
+        evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, u, 3)
+        if abs(memory[1] - h) > 1e-9 * h:
+            evaluate_tangent(program, work, m.base, m.q, multipliers, u, m.columns, m.weights, 3)
+            if lu_factor(work.matrix, work.pivots) < 1e-300:
+                break
+            memory[1] = h
+            fresh = True
+        for k in range(m.step.size):
+            m.step[k] = -work.residual[k]
+        lu_solve(work.matrix, work.pivots, m.step)
+        count += 1
+        size = 0.0
+        for k in range(coordinates):
+            value = abs(m.step[k]) / m.scale[k]
+            if not value <= size:
+                size = value
+        if not np.isfinite(size):
+            break
+        if previous > 0.0:
+            contraction = size / previous
+            if contraction > 0.2 and not fresh and size > tolerance:
+                # this matrix is too old: take a new one at the present trial
+                memory[1] = -1.0
+                previous = 0.0
+                continue
+        factor = 1.0 if size < 1.0 else 1.0 / size
+        for k in range(coordinates):
+            m.total[k] += factor * m.step[k]
+        for k in range(multipliers.size):
+            multipliers[k] += factor * m.step[coordinates + k]
+        guess = min(contraction, 0.9)
+        if size * guess / (1.0 - guess) < tolerance:
+            memory[0] = min(max(contraction, 1e-3), 0.5)
+            return count
+        if fresh and contraction > 0.05:
+            memory[1] = -1.0  # full Newton as long as the last matrix is not excellent
+        fresh = False
+        previous = size * factor
+    memory[1] = -1.0
+    return -1
 
 
 @kernel
@@ -528,7 +573,8 @@ def _trial(on_se3, m, a, b, base, q, rates, offset, given_base, given_twist):
 
 
 @kernel
-def _record(row, base, twist, q, multipliers, count, out_q, out_base, out_twist, out_multipliers, out_iterations):
+def _record(row, base, twist, q, multipliers, out_q, out_base, out_twist, out_multipliers):
+    """Copy the accepted state into its row."""
     for i in range(3):
         for k in range(q.shape[1]):
             out_q[row, i, k] = q[i, k]
@@ -540,7 +586,6 @@ def _record(row, base, twist, q, multipliers, count, out_q, out_base, out_twist,
             out_twist[row, i, k] = twist[i, k]
     for k in range(multipliers.size):
         out_multipliers[row, k] = multipliers[k]
-    out_iterations[row] = count
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -563,76 +608,22 @@ def march_gauss(
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
     s = m.stage.shape[1]
-    c, weight, weight2 = tableau[0], tableau[1], tableau[2]
+    weight, weight2 = tableau[1], tableau[2]
     now, before, chart = m.stage[0], m.stage[1], m.stage[2]
-    matrix_step, previous_h = -1.0, -1.0
     for step in range(times.size - 1):
         h = times[step + 1] - times[step]
-        # predictor: the polynomial of the last accelerations, or the present acceleration
-        for i in range(s):
-            for k in range(coordinates):
-                if previous_h == h:
-                    now[i, k] = 0.0
-                    for j in range(s):
-                        now[i, k] += tableau[3 + 2 * s + i, j] * before[j, k]
-                elif k < offset:
-                    now[i, k] = rates[1, k]
-                else:
-                    now[i, k] = q[2, k - offset]
-        converged = False
-        old, contraction = 0.0, m.rate[0]
-        fresh = False
-        count = 0
-        while count < iterations_max:
-            if matrix_step != h:
-                _gauss_matrix(evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers, inputs[(s + 1) * step],
-                              given_base[(s + 1) * step], given_twist[(s + 1) * step])
-                if lu_factor(m.big, m.big_pivots) < 1e-300:
-                    break
-                matrix_step = h
-                fresh = True
-            for i in range(s):
-                row = (s + 1) * step + i
-                _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[row], given_twist[row])
-                evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[row], 3)
-                if offset > 0 and on_se3 == 0:
-                    # rows of the base in the chart of the unknowns: moments in body axes, forces in world axes
-                    f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
-                    for k in range(3):
-                        work.residual[3 + k] = m.base[k, 0] * f0 + m.base[k, 1] * f1 + m.base[k, 2] * f2
-                for k in range(coordinates):
-                    m.big_step[i * coordinates + k] = -work.residual[k]
-            lu_solve(m.big, m.big_pivots, m.big_step)
-            count += 1
-            size = 0.0
-            for i in range(s):
-                for k in range(coordinates):
-                    value = abs(m.big_step[i * coordinates + k]) * h * h / m.scale[k]
-                    if not value <= size:
-                        size = value
-            if not np.isfinite(size):
+        first, last = (s + 1) * step, (s + 1) * step + s
+        count = -1
+        for careful in range(2):
+            if count >= 0:
                 break
-            if old > 0.0:
-                contraction = size / old
-                if contraction > 0.3 and not fresh and size > tolerance:
-                    matrix_step = -1.0
-                    old = 0.0
-                    continue
-                if contraction > 2.0:
-                    break
-            factor = 1.0 if size < 1.0 else 1.0 / size
-            for i in range(s):
-                for k in range(coordinates):
-                    now[i, k] += factor * m.big_step[i * coordinates + k]
-            guess = min(contraction, 0.9)
-            if size * guess / (1.0 - guess) < tolerance:
-                converged = True
-                break
-            fresh = False
-            old = size * factor
-        if not converged:
+            count = _newton_gauss(
+                evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers,
+                inputs[first:last], given_base[first:last], given_twist[first:last],
+                tolerance, iterations_max, careful,
+            )
+        if count < 0:
             return step
-        m.rate[0] = min(max(contraction, 1e-3), 0.5)
         # end of the step
         end = chart[0]
         for k in range(coordinates):
@@ -649,7 +640,7 @@ def march_gauss(
             else:
                 q[0, k - offset] += x
                 q[1, k - offset], q[2, k - offset] = v, acc
-        previous_h = h
+        m.memory[2] = h
         row = (s + 1) * step + s
         if offset > 0:
             _chart(on_se3, base, end, rates[0], rates[1], m, m.base, m.twist)
@@ -668,8 +659,91 @@ def march_gauss(
             for k in range(3):
                 base[i, k] = m.base[i, k]
         _orthonormalise(base)
-        _record(step + 1, base, m.twist, q, multipliers, count, out_q, out_base, out_twist, out_multipliers, out_iterations)
+        _record(step + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
+        out_iterations[step + 1] = count
     return times.size - 1
+
+
+@kernel
+def _newton_gauss(
+    evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers,
+    inputs, given_base, given_twist, tolerance, iterations_max, careful,
+):
+    """Newton for the accelerations m.stage[0] of all stages; number of iterations, or -1.
+
+    The predictor continues the polynomial of the last accelerations; ``careful`` starts without acceleration.
+    """
+    coordinates, n = m.total.size, q.shape[1]
+    offset = coordinates - n
+    s = m.stage.shape[1]
+    now, before, memory = m.stage[0], m.stage[1], m.memory
+    for i in range(s):
+        for k in range(coordinates):
+            now[i, k] = 0.0
+            if careful == 1:
+                continue
+            if abs(memory[2] - h) <= 1e-9 * h:
+                for j in range(s):
+                    now[i, k] += tableau[3 + 2 * s + i, j] * before[j, k]
+            elif k < offset:
+                now[i, k] = rates[1, k]
+            else:
+                now[i, k] = q[2, k - offset]
+    if careful == 1:
+        memory[0], memory[1] = 1.0, -1.0
+    old, contraction = 0.0, memory[0]
+    fresh = False
+    count = 0
+    while count < iterations_max:
+        if abs(memory[1] - h) > 1e-9 * h:
+            _gauss_matrix(
+                evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q,
+                multipliers, inputs, given_base, given_twist,
+            )
+            if lu_factor(m.big, m.big_pivots) < 1e-300:
+                break
+            memory[1] = h
+            fresh = True
+        for i in range(s):
+            _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
+            evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[i], 3)
+            if offset > 0 and on_se3 == 0:
+                # rows of the base in the chart of the unknowns: moments in body axes, forces in world axes
+                f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
+                for k in range(3):
+                    work.residual[3 + k] = m.base[k, 0] * f0 + m.base[k, 1] * f1 + m.base[k, 2] * f2
+            for k in range(coordinates):
+                m.big_step[i * coordinates + k] = -work.residual[k]
+        lu_solve(m.big, m.big_pivots, m.big_step)
+        count += 1
+        size = 0.0
+        for i in range(s):
+            for k in range(coordinates):
+                value = abs(m.big_step[i * coordinates + k]) * h * h / m.scale[k]
+                if not value <= size:
+                    size = value
+        if not np.isfinite(size):
+            break
+        if old > 0.0:
+            contraction = size / old
+            if contraction > 0.2 and not fresh and size > tolerance:
+                memory[1] = -1.0
+                old = 0.0
+                continue
+        factor = 1.0 if size < 1.0 else 1.0 / size
+        for i in range(s):
+            for k in range(coordinates):
+                now[i, k] += factor * m.big_step[i * coordinates + k]
+        guess = min(contraction, 0.9)
+        if size * guess / (1.0 - guess) < tolerance:
+            memory[0] = min(max(contraction, 1e-3), 0.5)
+            return count
+        if fresh and contraction > 0.05:
+            memory[1] = -1.0
+        fresh = False
+        old = size * factor
+    memory[1] = -1.0
+    return -1
 
 
 @kernel
@@ -700,42 +774,138 @@ def _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base, given_t
 
 
 @kernel
-def _gauss_matrix(evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers, inputs, given_base, given_twist):
-    """δ_ij M + h a_ij D + h² ā_ij K with K, D, M at the first stage, for simplified Newton."""
+def _gauss_columns(on_se3, m, which):
+    """Weights and base variations that single out K, D or M (``which`` = 0, 1, 2)."""
+    for k in range(3):
+        m.weights[k] = 1.0 if k == which else 0.0
+    for r in range(18):
+        for k in range(6):
+            m.columns[r, k] = 0.0
+    for k in range(3):
+        m.columns[6 * which + k, k] = 1.0
+        for r in range(3):
+            # translations of SO(3)×R³ run along world axes
+            if on_se3 == 1:
+                m.columns[6 * which + 3 + r, 3 + k] = 1.0 if r == k else 0.0
+            else:
+                m.columns[6 * which + 3 + r, 3 + k] = m.base[k, r]
+
+
+@kernel
+def _gauss_block(on_se3, m, matrix, which, offset):
+    """Keep K, D or M, with the force rows of a base on SO(3)×R³ in world axes."""
+    coordinates = m.total.size
+    if offset > 0 and on_se3 == 0:
+        for k in range(coordinates):
+            f0, f1, f2 = matrix[3, k], matrix[4, k], matrix[5, k]
+            for r in range(3):
+                matrix[3 + r, k] = m.base[r, 0] * f0 + m.base[r, 1] * f1 + m.base[r, 2] * f2
+    for r in range(coordinates):
+        for k in range(coordinates):
+            m.blocks[which, r, k] = matrix[r, k]
+
+
+@kernel
+def _add_hat(a, A, factor, out):
+    """out += factor â A, all 3x3."""
+    x, y, z = factor * a[0], factor * a[1], factor * a[2]
+    for c in range(3):
+        u, v, w = A[0, c], A[1, c], A[2, c]
+        out[0, c] += y * w - z * v
+        out[1, c] += z * u - x * w
+        out[2, c] += x * v - y * u
+
+
+@kernel
+def _chart_columns(on_se3, which, nu, base, twist, m):
+    """Variations of pose, twist and rate (rows of m.columns) with ν, ν' or ν'' (``which`` = 0, 1, 2).
+
+    Exact in ν'' and in the pose; in ν and ν' the derivative of T = 1 - ½ ad(ν) + ⅙ ad(ν)² ... is kept to the orders
+    that matter for Newton: δη = ½ ad(η) δν, δη̇ = ½ ad(η̇) δν - ⅙ ad(η)² δν.
+    """
+    C, cs, T, Q, acceleration, one = m.columns, m.stumpff, m.small[0], m.small[1], m.small[2, 0], m.small[3]
+    for i in range(18):
+        for k in range(6):
+            C[i, k] = 0.0
+    for i in range(3):
+        for k in range(3):
+            one[i, k] = 1.0 if i == k else 0.0
+    stumpff(nu[0] * nu[0] + nu[1] * nu[1] + nu[2] * nu[2], cs)
+    _dexp(nu, cs, T)
+    _dual(nu, nu[3], nu[4], nu[5], cs, Q)
+    row = 6 * which
+    for i in range(3):
+        for k in range(3):
+            C[row + i, k] = T[i, k]
+            if on_se3 == 1:
+                C[row + 3 + i, k] = Q[i, k]
+                C[row + 3 + i, 3 + k] = T[i, k]
+            else:
+                C[row + 3 + i, 3 + k] = base[k, i]
+    W, V, W_dot, V_dot = twist[0, :3], twist[0, 3:], twist[1, :3], twist[1, 3:]
+    twist_angular, rate_angular = C[6:9, :3], C[12:15, :3]
+    twist_linear, rate_linear = C[9:12, :3], C[15:18, :3]
+    if which == 0:
+        _add_hat(W, one, 0.5, twist_angular)
+        _add_hat(W_dot, one, 0.5, rate_angular)
+        _add_hat(W, twist_angular, -1.0 / 3.0, rate_angular)
+    if on_se3 == 1:
+        if which == 0:
+            _add_hat(V, one, 0.5, twist_linear)
+            _add_hat(V_dot, one, 0.5, rate_linear)
+            _add_hat(V, twist_angular, -1.0 / 3.0, rate_linear)
+            _add_hat(W, twist_linear, -1.0 / 3.0, rate_linear)
+            for i in range(3):
+                for k in range(3):
+                    C[9 + i, 3 + k] = C[6 + i, k]
+                    C[15 + i, 3 + k] = C[12 + i, k]
+        return
+    # V = Rᵀṗ, V̇ = Rᵀp̈ - Ω×V
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        acceleration[i] = V_dot[i] + W[j] * V[k] - W[k] * V[j]
+    if which == 0:
+        _add_hat(V, T, 1.0, twist_linear)
+        _add_hat(acceleration, T, 1.0, rate_linear)
+    if which < 2:
+        _add_hat(V, twist_angular, 1.0, rate_linear)
+        _add_hat(W, twist_linear, -1.0, rate_linear)
+    if which == 1:
+        _add_hat(W, C[9:12, 3:6], -1.0, C[15:18, 3:6])
+
+
+@kernel
+def _gauss_matrix(
+    evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers,
+    inputs, given_base, given_twist,
+):
+    """Rows of stage i: δ_ij M + h a_ij D + h² ā_ij K, with K, D, M at that stage in the chart of the base."""
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
     s = m.stage.shape[1]
-    _stage(on_se3, m, tableau, h, 0, base, rates, q, offset, given_base, given_twist)
-    evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs, 3)
-    for which in range(3):
-        for k in range(3):
-            m.weights[k] = 1.0 if k == which else 0.0
-        for r in range(18):
-            for k in range(6):
-                m.columns[r, k] = 0.0
-        for k in range(3):
-            m.columns[6 * which + k, k] = 1.0
-            for r in range(3):
-                # translations of SO(3)×R³ run along world axes
-                if on_se3 == 1:
-                    m.columns[6 * which + 3 + r, 3 + k] = 1.0 if r == k else 0.0
-                else:
-                    m.columns[6 * which + 3 + r, 3 + k] = m.base[k, r]
-        evaluate_tangent(program, work, m.base, m.q, multipliers, inputs, m.columns, m.weights, 3)
-        if offset > 0 and on_se3 == 0:
-            for k in range(coordinates):
-                f0, f1, f2 = work.matrix[3, k], work.matrix[4, k], work.matrix[5, k]
-                for r in range(3):
-                    work.matrix[3 + r, k] = m.base[r, 0] * f0 + m.base[r, 1] * f1 + m.base[r, 2] * f2
-        for r in range(coordinates):
-            for k in range(coordinates):
-                m.blocks[which, r, k] = work.matrix[r, k]
     for i in range(s):
-        for j in range(s):
-            wk, wd = h * h * tableau[3 + s + i, j], h * tableau[3 + i, j]
-            wm = 1.0 if i == j else 0.0
-            for r in range(coordinates):
+        _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
+        evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[i], 3)
+        for which in range(3):
+            for k in range(3):
+                m.weights[k] = 1.0 if k == which else 0.0
+            if offset > 0:
+                _chart_columns(on_se3, which, m.stage[2, i], m.base, m.twist, m)
+            evaluate_tangent(program, work, m.base, m.q, multipliers, inputs[i], m.columns, m.weights, 3)
+            if offset > 0 and on_se3 == 0:
                 for k in range(coordinates):
-                    m.big[i * coordinates + r, j * coordinates + k] = (
-                        wk * m.blocks[0, r, k] + wd * m.blocks[1, r, k] + wm * m.blocks[2, r, k]
-                    )
+                    f0, f1, f2 = work.matrix[3, k], work.matrix[4, k], work.matrix[5, k]
+                    for r in range(3):
+                        work.matrix[3 + r, k] = m.base[r, 0] * f0 + m.base[r, 1] * f1 + m.base[r, 2] * f2
+            for j in range(s):
+                factor = h * h * tableau[3 + s + i, j]
+                if which == 1:
+                    factor = h * tableau[3 + i, j]
+                elif which == 2:
+                    factor = 1.0 if i == j else 0.0
+                for r in range(coordinates):
+                    for k in range(coordinates):
+                        if which == 0:
+                            m.big[i * coordinates + r, j * coordinates + k] = factor * work.matrix[r, k]
+                        else:
+                            m.big[i * coordinates + r, j * coordinates + k] += factor * work.matrix[r, k]

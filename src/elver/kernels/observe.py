@@ -19,7 +19,8 @@ def observe(program, work, base, twist, q, inputs, position, rotation, energy, m
     n = p.component.size
     for t in range(base.shape[0]):
         registers(
-            p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, q[t], 3, w.register
+            p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi,
+            q[t], 3, w.register,
         )
         forward(
             p.segment, p.poly_size, base[t], twist[t], w.register, 3, w.pose, w.eta, w.acc, v, w.scalar, w.stumpff

@@ -9,7 +9,7 @@ point, a change without one a branch point, whose critical mode starts the cross
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, core, state_from
 from elver.errors import BadInput, NotConverged, positive
-from elver.lie import se3
+from elver.statics.closing import retract
 from elver.statics.equilibrium import Equilibrium, _at_rest, _reduced, _symmetric, equilibrium
 from elver.system import Inputs, System
 
@@ -62,6 +62,8 @@ class _Path:
         forces = np.full(k.rows, k.assembly.energy / system.rod.length)
         self.scale = np.concatenate([k.assembly.scale, forces, [unit]])
         self.rows = np.concatenate([k.assembly.scale / k.assembly.energy, np.ones(k.rows)])
+        # Arc length counts motion and input; reactions follow, and stiff ones must not shorten the steps.
+        self.metric = np.concatenate([np.ones(k.coordinates), np.zeros(k.rows), [1.0]])
 
     def evaluate(self, a: Arrays, p: float) -> tuple[Array, Array]:
         """Scaled residual (m,) and Jacobian (m, m + 1)."""
@@ -78,17 +80,8 @@ class _Path:
     def move(self, a: Arrays, p: float, dy: Array) -> tuple[Arrays, float]:
         """The point at scaled increment ``dy``."""
         step = self.scale * dy
-        k = self.core
-        free = k.coordinates - k.n
-        base = a.base
-        if free:
-            g = np.eye(4)
-            g[:3, :3], g[:3, 3] = a.base[:3], a.base[3]
-            g = g @ se3.exp(step[:6])
-            base = np.vstack([g[:3, :3], g[:3, 3]])
-        q = a.q.copy()
-        q[0] += step[free : k.coordinates]
-        return Arrays(base, a.twist, q, a.multipliers + step[k.coordinates : -1]), p + step[-1]
+        b = retract(self.core, a, step[: self.core.coordinates])
+        return replace(b, multipliers=a.multipliers + step[self.core.coordinates : -1]), p + step[-1]
 
     def spectrum(self, a: Arrays, p: float) -> tuple[Array, Array]:
         """Eigenvalues of the constrained Hessian (ascending real parts) and modes in scaled unknowns."""
@@ -169,7 +162,7 @@ def _follow(
     t[-1] = 1.0 if stop > begin else -1.0
     if direction is not None:
         t[:] = 0.0
-        t[: direction.size] = direction / np.linalg.norm(direction)
+        t[: direction.size] = direction / np.sqrt(direction @ (path.metric * direction))
     else:
         t = _tangent(path, a, p, t)
     time = first.state.time
@@ -193,7 +186,7 @@ def _follow(
             continue
         b, p_new, iterations, residual = corrected
         t_new = _tangent(path, b, p_new, t)
-        if t_new @ t < 0.5 and ds > 1e-3 * step:
+        if t_new @ (path.metric * t) < 0.5 and ds > 1e-3 * step:
             ds *= 0.5
             continue
         values_new, _ = path.spectrum(b, p_new)
@@ -217,14 +210,14 @@ def _follow(
 def _tangent(path: _Path, a: Arrays, p: float, along: Array) -> Array:
     """Unit tangent of the branch with a positive component along ``along``."""
     _, J = path.evaluate(a, p)
-    bordered = np.vstack([J, along])
+    bordered = np.vstack([J, path.metric * along])
     rhs = np.zeros(along.size)
     rhs[-1] = 1.0
     try:
         t = np.linalg.solve(bordered, rhs)
     except np.linalg.LinAlgError:
         t = np.linalg.lstsq(bordered, rhs, rcond=None)[0]
-    return t / np.linalg.norm(t)
+    return t / np.sqrt(t @ (path.metric * t))
 
 
 def _correct(
@@ -240,12 +233,12 @@ def _correct(
             return None
         if residual < tolerance:
             return b, p_new, iteration, residual
-        bordered = np.vstack([J, t])
+        bordered = np.vstack([J, path.metric * t])
         try:
             correction = np.linalg.solve(bordered, np.append(-R, 0.0))
         except np.linalg.LinAlgError:
             return None
-        size = float(np.max(np.abs(correction)))
+        size = float(np.max(np.abs(path.metric * correction)))
         if not np.isfinite(size) or size > 5.0 * max(ds, 0.05):
             return None
         total = total + correction

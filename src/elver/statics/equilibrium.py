@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core, arrays, core, poses, state_from
 from elver.errors import BadInput, NotConverged, positive
-from elver.kernels.entry import solve_static
 from elver.kernels.march import March, march_for
+from elver.statics.closing import close, gap
 from elver.system import Inputs, State, System
 
 __all__ = ["Equilibrium", "Stability", "equilibrium", "stability"]
@@ -27,6 +27,9 @@ Array: TypeAlias = NDArray[np.float64]
 # Longest Newton step, in units of the coordinates: one radian over the length of the rod.
 _LONGEST_STEP = 1.5
 _SMALLEST_LOAD_STEP = 1.0 / 1024.0
+# Gaps of holds, in rad or lengths of the rod: met by the rest shape, and near enough for Newton to meet exactly.
+_CLOSED = 1e-9
+_REACHED = 1e-2
 _REASONS = {
     -1: "did not converge",
     -2: "met a singular stiffness (a limit point, or a motion that nothing resists)",
@@ -85,8 +88,8 @@ class _Solver:
         """Newton in place; number of iterations, or a negative status."""
         k = self.core
         return int(
-            solve_static(
-                k.program, k.work, self.scratch, a.base, a.q, a.multipliers, u,
+            k.solve_static(
+                self.scratch, a.base, a.q, a.multipliers, u,
                 k.assembly.energy, self.tolerance, _LONGEST_STEP, self.history,
             )
         )  # fmt: skip
@@ -123,12 +126,34 @@ def equilibrium(
     target = system.input_vector(system.signals(inputs), start.time)
     solver = _Solver(system, tolerance, max_iterations)
     a = _at_rest(start)
-    status = solver(a, target)
-    if status >= 0:
-        found = _finish(system, a, target, start.time, status, solver)
-        if found.stable or isinstance(guess, Equilibrium):
-            return found
-    return _ramp(system, start, target, solver, found if status >= 0 else None)
+    found = _newton(system, a, target, start.time, solver)
+    if found is not None and (found.stable or isinstance(guess, Equilibrium)):
+        return found
+    origin = system.rest(start.time).with_(g=start.g) if system.free else system.rest(start.time)
+    first = _at_rest(origin)
+    none = np.zeros_like(target)
+    if solver.core.rows and gap(solver.core, first, none) > _CLOSED:
+        first = close(solver.core, first, none)
+        left = gap(solver.core, first, none)
+        if left > _REACHED:
+            raise NotConverged(
+                f"equilibrium: the holds cannot be met; the nearest shape found stays {left:.2g} away "
+                "(rad, or lengths of the rod): move the targets nearer, or free more strains",
+                history=solver.norms,
+                result=found,
+            )
+        closed = Arrays(first.base.copy(), first.twist, first.q.copy(), first.multipliers.copy())
+        near = _newton(system, closed, target, start.time, solver)
+        if near is not None and near.stable:
+            return near
+        found = found or near
+    return _ramp(system, first, start.time, target, solver, found)
+
+
+def _newton(system: System, a: Arrays, u: Array, time: float, solver: _Solver) -> Equilibrium | None:
+    """Newton in place from ``a``; None where it fails."""
+    status = solver(a, u)
+    return _finish(system, a, u, time, status, solver) if status >= 0 else None
 
 
 def _at_rest(state: State) -> Arrays:
@@ -137,10 +162,9 @@ def _at_rest(state: State) -> Arrays:
 
 
 def _ramp(
-    system: System, start: State, target: Array, solver: _Solver, fallback: Equilibrium | None
+    system: System, a: Arrays, time: float, target: Array, solver: _Solver, fallback: Equilibrium | None
 ) -> Equilibrium:
-    """Raise all inputs from zero to ``target`` with steps that adapt to Newton."""
-    a = _at_rest(system.rest(start.time).with_(g=start.g) if system.free else system.rest(start.time))
+    """Raise all inputs from zero at ``a`` to ``target`` with steps that adapt to Newton."""
     reached, step, total = 0.0, 0.25, 0
     last: Equilibrium | None = None
     while reached < 1.0:
@@ -149,7 +173,7 @@ def _ramp(
         status = solver(trial, (reached + step) * target)
         if status >= 0 and _leap(a, trial, solver) < 3.0:
             a, reached, total = trial, reached + step, total + status
-            last = _finish(system, a, reached * target, start.time, total, solver)
+            last = _finish(system, a, reached * target, time, total, solver)
             step *= 2.0 if status <= 6 else 1.0
             continue
         step *= 0.5

@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from elver.actuation import Tendon
-from elver.dynamics.core import arrays, core
+from elver.dynamics.core import Arrays, arrays, core
 from elver.errors import BadInput, NotConverged, positive
 from elver.mechanism import Hold
 from elver.statics.equilibrium import Equilibrium, equilibrium
@@ -25,6 +25,11 @@ from elver.system import Inputs, System
 __all__ = ["InverseStatics", "inverse_statics"]
 
 Array: TypeAlias = NDArray[np.float64]
+
+# Inputs whose effect on the target is smaller than this part of the largest do not act on it: antagonist tendons
+# pulled together do nothing, and must not be pulled for it.
+_RANK = 1e-8
+_LONGEST_MOVE = 1.0  # rad of bending over the rod, in one step
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,51 +79,69 @@ def inverse_statics(
     first = own - spooled
     is_target = np.zeros(kernels.rows, dtype=bool)
     is_target[first : first + target.rows] = True
-    history: list[float] = []
-    trust = 1.0
-    for iteration in range(max_iterations):
+    keep = np.concatenate([np.ones(c, dtype=bool), ~is_target])
+    scale = kernels.assembly.scale
+
+    def seen(at: Equilibrium) -> Arrays:
+        """The equilibrium in the layout of the goal, with no reaction at the target."""
         multipliers = np.zeros(kernels.rows)
-        multipliers[~is_target] = now.state.multipliers
-        a = arrays(now.state.with_(multipliers=multipliers))
-        matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
-        residual = kernels.residual(a, u, jets=1)
-        gap = residual[c:][is_target]
-        history.append(float(np.max(np.abs(gap))))
+        multipliers[~is_target] = at.state.multipliers
+        return arrays(at.state.with_(multipliers=multipliers))
+
+    def gap_of(at: Equilibrium) -> Array:
+        return kernels.residual(seen(at), at.inputs, jets=1)[c:][is_target]
+
+    gap = gap_of(now)
+    history = [float(np.max(np.abs(gap)))]
+    damping = 1e-2
+    while len(history) <= max_iterations:
         if history[-1] < tolerance:
             names = {goal.channel_names[k]: float(u[k]) for k in chosen}
-            return InverseStatics(names, now, history[-1], iteration)
-        if len(history) > 8 and history[-1] > 0.999 * min(history[:-4]):
-            break
-        keep = np.concatenate([np.ones(c, dtype=bool), ~is_target])
-        K = matrix[np.ix_(keep, keep)]
+            return InverseStatics(names, now, history[-1], len(history) - 1)
+        # linear answer of the gap to the inputs
+        a = seen(now)
+        matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
         slope = np.column_stack([_slope(kernels, a, u, k) for k in chosen])[keep]
-        J = matrix[c:][is_target][:, keep]
-        A = -J @ np.linalg.solve(K, slope)
-        wanted = A @ u[chosen] - gap
-        new = _least_norm(A, wanted, tensions)
-        # a bounded move, then back to balance
-        change = new - u[chosen]
-        for _ in range(12):
-            trial = u.copy()
-            trial[chosen] = u[chosen] + trust * change
-            keyed = dict(zip(system.channels, trial, strict=True))
-            try:
-                moved = equilibrium(system, keyed, guess=now)
-            except NotConverged:
-                trust *= 0.5
-                continue
-            now, u = moved, trial
-            trust = min(1.0, 2.0 * trust)
+        answer = -np.linalg.solve(matrix[np.ix_(keep, keep)], slope)
+        A = matrix[c:][is_target][:, keep] @ answer
+        b = A @ u[chosen] - gap
+        # the whole way to the least norm if that helps, else damped steps toward the target
+        better = None
+        for attempt in range(14):
+            if attempt == 0:
+                new = _least_norm(A, b, tensions)
+            else:
+                new = _damped(A, b, u[chosen], damping * float(np.linalg.norm(A)), tensions)
+            bend = float(np.max(np.abs((answer @ (new - u[chosen]))[:c] / scale)))
+            if bend < _LONGEST_MOVE:
+                trial = u.copy()
+                trial[chosen] = new
+                better = _moved(system, trial, now)
+                if better is not None:
+                    moved_gap = gap_of(better)
+                    if np.linalg.norm(moved_gap) < 0.999 * np.linalg.norm(gap):
+                        damping *= 0.25 if attempt == 1 else 1.0
+                        break
+                    better = None
+            damping *= 4.0 if attempt else 1.0
+        if better is None:
             break
-        else:
-            break
+        now, u, gap = better, trial, moved_gap
+        history.append(float(np.max(np.abs(gap))))
     raise NotConverged(
-        f"inverse_statics: the target stays {min(history):.2e} (m, rad) away after {len(history)} steps "
-        "with inputs >= 0; "
-        "it is likely out of reach: choose a nearer target or more actuators (.result is the nearest equilibrium)",
+        f"inverse_statics: the target stays {history[-1]:.2e} (m, rad) away after {len(history) - 1} steps with "
+        "tensions >= 0; it is likely out of reach: choose a nearer target or more actuators "
+        "(.result is the nearest equilibrium found)",
         history=history,
         result=now,
     )
+
+
+def _moved(system: System, u: Array, near: Equilibrium) -> Equilibrium | None:
+    try:
+        return equilibrium(system, dict(zip(system.channels, u, strict=True)), guess=near)
+    except NotConverged:
+        return None
 
 
 def _slope(kernels: Any, a: Any, u: Array, channel: int) -> Array:
@@ -129,10 +152,17 @@ def _slope(kernels: Any, a: Any, u: Array, channel: int) -> Array:
     return (kernels.residual(a, v, jets=1) - kernels.residual(a, u, jets=1)) / step
 
 
+def _damped(A: Array, b: Array, x: Array, mu: float, bounded: NDArray[np.bool_]) -> Array:
+    """Minimum of |A y - b|² + μ² |y - x|² with y ≥ 0 where bounded (a Levenberg step)."""
+    low = np.where(bounded, 0.0, -np.inf)
+    stacked = np.vstack([A, mu * np.eye(x.size)])
+    return np.asarray(lsq_linear(stacked, np.concatenate([b, mu * x]), bounds=(low, np.inf)).x)
+
+
 def _least_norm(A: Array, b: Array, bounded: NDArray[np.bool_]) -> Array:
     """Least-norm x with A x = b and x ≥ 0 where bounded; the nearest to it where none satisfies A x = b."""
     size = max(float(np.max(np.abs(A))), 1e-300)
-    free = np.linalg.pinv(A) @ b
+    free = np.linalg.pinv(A, rcond=_RANK) @ b
     if not np.any(free[bounded] < 0.0):
         return free
     # x = x⁺ - x⁻ with x⁻ only for unbounded entries; a small weight on x selects the least norm
@@ -145,5 +175,5 @@ def _least_norm(A: Array, b: Array, bounded: NDArray[np.bool_]) -> Array:
     # polish on the active set: exact least norm among the inputs that are not zero
     on = (x > 0.0) | ~bounded
     polished = np.zeros_like(x)
-    polished[on] = np.linalg.pinv(A[:, on]) @ b
+    polished[on] = np.linalg.pinv(A[:, on], rcond=_RANK) @ b
     return x if np.any(polished[bounded] < 0.0) else polished

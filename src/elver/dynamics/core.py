@@ -23,6 +23,7 @@ from elver.kernels.march import March
 from elver.kernels.program import Program, Work, work_for
 from elver.kernels.warmup import ensure
 from elver.lie import se3
+from elver.mechanism import Driven
 from elver.rods import Spectral
 from elver.system import Inputs, State, System
 
@@ -242,11 +243,9 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
         closures = kernels.tangent(start, u, (1.0, 0.0, 0.0))[c:]
         J = closures[:, :c]
         system_matrix = np.block([[M, J.T], [J, closures[:, c:]]])
-        solution = np.linalg.solve(system_matrix, np.concatenate([load, -_closure_drift(kernels, state, start, u)]))
+        solution = _solve(system_matrix, np.concatenate([load, -_closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)]))
     else:
-        solution = np.linalg.solve(M, load)
-    if not np.all(np.isfinite(solution)):
-        raise BadInput("forward_dynamics: the mass matrix is singular; give every free strain inertia, or constrain it")
+        solution = _solve(M, load)
     free = c - kernels.n
     changes: dict[str, Any] = {"q_ddot": solution[free:c], "multipliers": solution[c:]}
     if system.free:
@@ -254,20 +253,35 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
     return state.with_(**changes)
 
 
-def _closure_drift(kernels: Core, state: State, a: Arrays, u: Array) -> Array:
-    """J' q' of the closures along the present motion, by a central difference in time of J q'."""
-    c = kernels.coordinates
-    rates = np.concatenate([a.twist[0], a.q[1]]) if kernels.system.free else a.q[1]
-    speed = float(np.max(np.abs(rates), initial=0.0))
-    if speed == 0.0:
-        return np.zeros(kernels.rows)
-    step = 1e-4 / max(speed, 1.0)
-    sides = []
-    for sign in (1.0, -1.0):
-        g = state.g @ se3.exp(sign * step * a.twist[0]) if kernels.system.free else state.g
-        moved = arrays(state.with_(g=g, q=state.q + sign * step * state.q_dot))
-        sides.append(kernels.tangent(moved, u, (1.0, 0.0, 0.0))[c:, :c] @ rates)
-    return (sides[0] - sides[1]) / (2.0 * step)
+def _solve(matrix: Array, load: Array) -> Array:
+    try:
+        return np.asarray(np.linalg.solve(matrix, load), dtype=float)
+    except np.linalg.LinAlgError:
+        raise BadInput(
+            "forward_dynamics: the mass matrix is singular, so some motion has no inertia or two holds fight: "
+            "constrain that strain (0 functions), or remove a hold"
+        ) from None
+
+
+def _closure_drift(kernels: Core, state: State, inputs: Inputs | None) -> Array:
+    """Second rate of the closures when the coordinates keep their rates: five-point difference along that motion.
+
+    It holds the centrifugal part J' q' and what a driven base and the inputs of spooled tendons do by themselves.
+    """
+    system = kernels.system
+    rates = np.concatenate([state.eta, state.q_dot])
+    h = 1e-3 / max(1.0, float(np.max(np.abs(rates))))
+    signals, total = system.signals(inputs), np.zeros(kernels.rows)
+    for k, weight in zip((-2, -1, 0, 1, 2), (-1.0, 16.0, -30.0, 16.0, -1.0), strict=True):
+        t = k * h
+        if isinstance(system.mechanism.base, Driven):
+            g = system.mechanism.base.motion.at(state.time + t)[0]
+        else:
+            g = state.g @ se3.exp(t * state.eta)
+        moved = arrays(state.with_(g=g, q=state.q + t * state.q_dot))
+        u = system.input_vector(signals, state.time + t)
+        total += weight * kernels.residual(moved, u, jets=1)[kernels.coordinates :]
+    return total / (12.0 * h * h)
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -243,7 +243,8 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
         closures = kernels.tangent(start, u, (1.0, 0.0, 0.0))[c:]
         J = closures[:, :c]
         system_matrix = np.block([[M, J.T], [J, closures[:, c:]]])
-        solution = _solve(system_matrix, np.concatenate([load, -_closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)]))
+        drift = _closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)
+        solution = _solve(system_matrix, np.concatenate([load, -drift]))
     else:
         solution = _solve(M, load)
     free = c - kernels.n

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,15 @@ from numba import typeof, types
 from elver.kernels import evaluate, march, observe
 from elver.kernels.program import smallest_program, work_for
 
-__all__ = ["evaluate_residual", "evaluate_tangent", "march_gauss", "march_one_step", "observe_states", "solve_static"]
+__all__ = [
+    "as_python",
+    "evaluate_residual",
+    "evaluate_tangent",
+    "march_gauss",
+    "march_one_step",
+    "observe_states",
+    "solve_static",
+]
 
 _F1, _F2, _F3, _F4 = (types.Array(types.float64, n, "C") for n in (1, 2, 3, 4))
 _I1 = types.Array(types.int64, 1, "C")
@@ -91,6 +100,21 @@ def _solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Cal
     entry = _compiled(function, signature).entry_point
     pointers = _pointers()
     return lambda *arguments: entry(*pointers, *arguments)
+
+
+@cache
+def as_python(function: Any) -> Callable[..., Any]:
+    """A solver of :mod:`elver.kernels.march` as plain Python, to be run with any residual and tangent.
+
+    Kernels that do not call back stay compiled.
+    """
+    source = function.py_func
+    names = dict(source.__globals__)
+    for name in source.__code__.co_names:
+        inner = getattr(names.get(name), "py_func", None)
+        if inner is not None and inner.__code__.co_varnames[:1] == ("evaluate_residual",):
+            names[name] = as_python(names[name])
+    return FunctionType(source.__code__, names, source.__name__, source.__defaults__)
 
 
 def _static_arguments() -> tuple[Any, ...]:

@@ -1,4 +1,6 @@
-"""Equilibria against closed forms: arcs, the elastica, the Reissner cantilever; orders of every basis and integrator."""
+"""Equilibria against closed forms: arcs, the elastica, the Reissner cantilever; orders of bases and integrators."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -63,7 +65,7 @@ def test_a_part_of_a_circle_has_the_curvature_of_its_couple(axis):
 def test_polynomials_converge_to_the_elastica_exponentially(family):
     errors = [elastica_error(family.planar(n)) for n in (4, 6, 8, 10)]
     # truncation: two more functions gain an order of magnitude, and more from each pair to the next but one
-    assert all(after < 0.1 * before for before, after in zip(errors, errors[1:], strict=False))
+    assert all(after < 0.1 * before for before, after in pairwise(errors))
     assert errors[-1] < 1e-10
 
 
@@ -74,12 +76,16 @@ def test_legendre_and_chebyshev_span_the_same_space():
 
 
 def test_piecewise_constant_strain_is_second_order():
-    assert orders([elastica_error(ev.PiecewiseConstant.planar(n)) for n in (8, 16, 32)]) == pytest.approx(2.0, abs=0.05)
+    assert orders([elastica_error(ev.PiecewiseConstant.planar(n)) for n in (8, 16, 32)]) == pytest.approx(
+        2.0, abs=0.05
+    )
 
 
 def test_piecewise_linear_strain_is_fourth_order():
     # Galerkin: the tip converges with twice the order of the strain
-    assert orders([elastica_error(ev.PiecewiseLinear.planar(n)) for n in (4, 8, 16)]) == pytest.approx(4.0, abs=0.1)
+    assert orders([elastica_error(ev.PiecewiseLinear.planar(n)) for n in (4, 8, 16)]) == pytest.approx(
+        4.0, abs=0.1
+    )
 
 
 def test_sampled_functions_give_the_elastica_too():
@@ -96,7 +102,9 @@ def test_space_integrators_reach_their_order_in_nodes(integration, order):
     force = (0.0, 10.0 * EI, 3.0 * EI)
     basis = ev.Legendre.kirchhoff(6)
     reference = tip(basis, force, nodes=96)
-    errors = [np.max(np.abs(tip(basis, force, nodes=n, integration=integration) - reference)) for n in (12, 24, 48)]
+    errors = [
+        np.max(np.abs(tip(basis, force, nodes=n, integration=integration) - reference)) for n in (12, 24, 48)
+    ]
     assert np.all(orders(errors)[:1] >= order)
     assert errors[-1] < 1e-6  # truncation of the coarsest of the three
 
@@ -138,7 +146,9 @@ def test_a_follower_force_bends_further_than_a_dead_one():
     strain = rod.strain([0.0], found.state.q)[0]
     force = 3.0 * EI * tips[1][:2, 1]
     couple = tips[1][0, 3] * force[1] - tips[1][1, 3] * force[0]
-    assert EI * strain[2] == pytest.approx(couple, rel=1e-4)  # truncation of the strain at the end of its range
+    assert EI * strain[2] == pytest.approx(
+        couple, rel=1e-4
+    )  # truncation of the strain at the end of its range
 
 
 def test_frames_do_not_matter():

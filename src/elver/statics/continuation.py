@@ -57,7 +57,13 @@ class _Path:
     """Residual, Jacobian and retraction in scaled unknowns y = (coordinates, multipliers, input)."""
 
     def __init__(self, system: System, channel: int, u: Array, unit: float) -> None:
-        self.system, self.core, self.channel, self.u, self.unit = system, core(system), channel, u.copy(), unit
+        self.system, self.core, self.channel, self.u, self.unit = (
+            system,
+            core(system),
+            channel,
+            u.copy(),
+            unit,
+        )
         k = self.core
         forces = np.full(k.rows, k.assembly.energy / system.rod.length)
         self.scale = np.concatenate([k.assembly.scale, forces, [unit]])
@@ -95,7 +101,9 @@ class _Path:
             values, vectors = complex_values.real[order], complex_vectors.real[:, order]
         return values, Z @ vectors
 
-    def result(self, a: Arrays, p: float, stable: bool, iterations: int, residual: float, t: float) -> Equilibrium:
+    def result(
+        self, a: Arrays, p: float, stable: bool, iterations: int, residual: float, t: float
+    ) -> Equilibrium:
         u = self.u.copy()
         u[self.channel] = p
         return Equilibrium(self.system, state_from(a, t), u, stable, iterations, residual)

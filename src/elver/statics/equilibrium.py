@@ -201,7 +201,9 @@ def _leap(a: Arrays, b: Arrays, solver: _Solver) -> float:
     return float(np.max(np.abs(b.q[0] - a.q[0]) / scale))
 
 
-def _finish(system: System, a: Arrays, u: Array, time: float, iterations: int, solver: _Solver) -> Equilibrium:
+def _finish(
+    system: System, a: Arrays, u: Array, time: float, iterations: int, solver: _Solver
+) -> Equilibrium:
     norms = solver.norms
     matrix = solver.core.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
     stable = _positive(matrix, solver.core)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from elver.kernels.cache import kernel
 from elver.kernels.closures import hold_diagonal, hold_residual, hold_tangent
-from elver.kernels.recursion import backward, forward, project, registers, tangent, tangent_backward
+from elver.kernels.recursion import backward, forward, project, registers
 from elver.kernels.strain_loads import strain_residual, strain_tangent
+from elver.kernels.tangent import tangent, tangent_backward
 
 __all__ = ["evaluate_residual", "evaluate_tangent"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from elver.kernels.cache import kernel
-from elver.kernels.recursion import _add_wrench_to_world, _twist_to_body, forward, registers
+from elver.kernels.recursion import add_wrench_to_world, forward, registers, twist_to_body
 
 __all__ = ["observe"]
 
@@ -34,13 +34,13 @@ def observe(program, work, base, twist, q, inputs, position, rotation, energy, m
             v[4, k] = 0.0
         for f in range(w.pose.shape[0]):
             M = p.inertia[f]
-            _twist_to_body(w.pose, f, w.eta, f, v, 2)
+            twist_to_body(w.pose, f, w.eta, f, v, 2)
             for i in range(6):
                 v[3, i] = 0.0
                 for k in range(6):
                     v[3, i] += M[i, k] * v[2, k]
                 kinetic += 0.5 * v[3, i] * v[2, i]
-            _add_wrench_to_world(w.pose, f, v, 3, v, 4)
+            add_wrench_to_world(w.pose, f, v, 3, v, 4)
             for i in range(3):
                 position[t, f, i] = base[t, 3, i] + w.pose[f, 3, i]
                 height -= scale * M[3, 3] * p.gravity[i] * position[t, f, i]

@@ -1,19 +1,8 @@
-"""Inverse dynamics of a tree of rods and its exact tangent, in inertial axes about the base point.
+"""Inverse dynamics of a tree of rods, in inertial axes about the base point.
 
 Inverse dynamics (Gotelli 2024, section 3.6) with every field in world axes: twists and accelerations are then
-prefix sums, wrenches suffix sums, and only the chain of poses is a true recursion. With the column z_a of a
-coordinate (its spatial twist per unit rate, constant beyond its own interval) and its rates,
-
-    pose variation ζ = z δq,     ζ' = d/dt(z δq),     ζ'' = d²/dt²(z δq),
-    wrench variation of a frame in its own axes     DF = K_f ζ + D_f ζ' + M_f ζ'',
-
-so that each frame carries one wrench F and one 6x18 matrix [K D M], summed over all that lies beyond it, and
-
-    δR_a / δq_b = z_aᵀ [K D M] (ζ, ζ', ζ'')_b                   b nearer to the base than a, or beside it
-    δR_a / δq_b = z_aᵀ ( [K D M] (ζ, ζ', ζ'')_b + coad(z_b) F )   b beyond a.
-
-Inside one interval the curvature of the map q -> exp(Ψ(q)) adds the Hessian F·∂z_b/∂q_a, found by reverse
-accumulation. The readable twin of this module is :mod:`elver.kernels.twin`.
+prefix sums, wrenches suffix sums, and only the chain of poses is a true recursion.
+Its exact tangent is :mod:`elver.kernels.tangent`, its readable twin :mod:`elver.kernels.twin`.
 """
 
 from __future__ import annotations
@@ -21,7 +10,21 @@ from __future__ import annotations
 from elver.kernels.algebra import add_bracket, add_coad, stumpff
 from elver.kernels.cache import kernel
 
-__all__ = ["backward", "forward", "project", "registers", "tangent", "tangent_backward"]
+__all__ = [
+    "add_bracket_jet",
+    "add_tangent_transposed",
+    "add_wrench_to_world",
+    "backward",
+    "dual_dot",
+    "dual_stumpff",
+    "forward",
+    "project",
+    "registers",
+    "reverse",
+    "to_world",
+    "twist_to_body",
+    "wrench_to_body",
+]
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -55,7 +58,7 @@ def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, 
         before = segment[s, 0]
         for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
             psi = register[i]
-            _dual_stumpff(psi, last, jets, cs, c)
+            dual_stumpff(psi, last, jets, cs, c)
             _advance_pose(pose, before, i + 1, psi, last, cs)
             if jets == 3:
                 # y = T(-Ψ) Ψ' in the axes of the frame before, and its rate
@@ -75,9 +78,9 @@ def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, 
                 _add_scaled(v, 3, c, 0, 1, v, 1)
                 _add_scaled(v, 3, c, 1, 1, v, 0)
                 # c_3 Ψ (Ψ·Ψ'), rate: c_3' Ψ d + c_3 Ψ' d + c_3 Ψ d'
-                dr, de = _dual_dot(psi, last, v, 4)
-                er, ee = _dual_dot(psi, last, v, 5)
-                fr, fe = _dual_dot(v, 4, v, 4)
+                dr, de = dual_dot(psi, last, v, 4)
+                er, ee = dual_dot(psi, last, v, 5)
+                fr, fe = dual_dot(v, 4, v, 4)
                 er += fr
                 ee += fe
                 c3r, c3e, c3r1, c3e1 = c[0, 2, 0], c[0, 2, 1], c[1, 2, 0], c[1, 2, 1]
@@ -92,8 +95,8 @@ def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, 
                     last,
                 )
                 # into world axes: η += Ad y,  η' += Ad y' + [η_before, Ad y]
-                _to_world(pose, before, v, 2, v, 6)
-                _to_world(pose, before, v, 3, v, 7)
+                to_world(pose, before, v, 2, v, 6)
+                to_world(pose, before, v, 3, v, 7)
                 add_bracket(v, 7, 1.0, eta, before, v, 6)
                 for k in range(6):
                     eta[i + 1, k] = eta[before, k] + v[6, k]
@@ -135,11 +138,11 @@ def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, 
                             for c in range(6):
                                 r[out + jet, c] += weight * r[3 * j + jet, c]
                 if beta[o] != 0.0:
-                    _add_bracket_jet(r, out, beta[o], r, 3 * pair[o, 0], r, 3 * pair[o, 1], jets)
+                    add_bracket_jet(r, out, beta[o], r, 3 * pair[o, 0], r, 3 * pair[o, 1], jets)
 
 
 @kernel("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8, i8)")
-def _add_bracket_jet(out, i, scale, a, j, b, k, jets):
+def add_bracket_jet(out, i, scale, a, j, b, k, jets):
     """out[i : i+jets] += scale [a, b] with its time rates."""
     add_bracket(out, i, scale, a, j, b, k)
     if jets == 3:
@@ -151,7 +154,7 @@ def _add_bracket_jet(out, i, scale, a, j, b, k, jets):
 
 
 @kernel("UniTuple(f8, 2)(f8[:,::1], i8, f8[:,::1], i8)")
-def _dual_dot(a, j, b, k):
+def dual_dot(a, j, b, k):
     """Dual scalar product of two twists: (ω·ω, ω·v + v·ω)."""
     real = a[j, 0] * b[k, 0] + a[j, 1] * b[k, 1] + a[j, 2] * b[k, 2]
     dual = (
@@ -175,19 +178,19 @@ def _add_dual(out, i, real, dual, a, j):
 
 @kernel("void(f8[:,::1], i8, f8[:,:,::1], i8, i8, f8[:,::1], i8)")
 def _add_scaled(out, i, scalar, jet, n, a, j):
-    """out[i] += c_{n+1}^(jet) a[j] with the dual Stumpff function of :func:`_dual_stumpff`."""
+    """out[i] += c_{n+1}^(jet) a[j] with the dual Stumpff function of :func:`dual_stumpff`."""
     _add_dual(out, i, scalar[jet, n, 0], scalar[jet, n, 1], a, j)
 
 
 @kernel("void(f8[:,::1], i8, i8, f8[::1], f8[:,:,::1])")
-def _dual_stumpff(psi, row, jets, c, out):
+def dual_stumpff(psi, row, jets, c, out):
     """Dual c_1, c_2, c_3 of Ψ·Ψ with rates into ``out``; real c_0 … c_9 into ``c``."""
-    phi, phi_e = _dual_dot(psi, row, psi, row)
+    phi, phi_e = dual_dot(psi, row, psi, row)
     stumpff(phi, c)
     if jets == 3:
-        a, a_e = _dual_dot(psi, row, psi, row + 1)
-        b, b_e = _dual_dot(psi, row, psi, row + 2)
-        d, d_e = _dual_dot(psi, row + 1, psi, row + 1)
+        a, a_e = dual_dot(psi, row, psi, row + 1)
+        b, b_e = dual_dot(psi, row, psi, row + 2)
+        d, d_e = dual_dot(psi, row + 1, psi, row + 1)
         rate, rate_e = 2.0 * a, 2.0 * a_e
         curve, curve_e = 2.0 * (b + d), 2.0 * (b_e + d_e)
     else:
@@ -235,7 +238,7 @@ def _advance_pose(pose, before, after, psi, row, c):
 
 
 @kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def _to_world(pose, f, a, j, out, i):
+def to_world(pose, f, a, j, out, i):
     """out[i] = Ad(pose f) a[j] for a twist."""
     for r in range(3):
         out[i, r] = pose[f, r, 0] * a[j, 0] + pose[f, r, 1] * a[j, 1] + pose[f, r, 2] * a[j, 2]
@@ -247,7 +250,7 @@ def _to_world(pose, f, a, j, out, i):
 
 
 @kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def _twist_to_body(pose, f, a, j, out, i):
+def twist_to_body(pose, f, a, j, out, i):
     """out[i] = Ad(pose f)⁻¹ a[j] for a twist in world axes."""
     px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
     w0, w1, w2 = a[j, 0], a[j, 1], a[j, 2]
@@ -260,7 +263,7 @@ def _twist_to_body(pose, f, a, j, out, i):
 
 
 @kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def _wrench_to_body(pose, f, a, j, out, i):
+def wrench_to_body(pose, f, a, j, out, i):
     """out[i] = Ad(pose f)ᵀ a[j] for a wrench in world axes."""
     px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
     n0, n1, n2 = a[j, 3], a[j, 4], a[j, 5]
@@ -273,7 +276,7 @@ def _wrench_to_body(pose, f, a, j, out, i):
 
 
 @kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def _add_wrench_to_world(pose, f, a, j, out, i):
+def add_wrench_to_world(pose, f, a, j, out, i):
     """out[i] += coAd(pose f) a[j] for a wrench in the axes of frame f."""
     n0 = pose[f, 0, 0] * a[j, 3] + pose[f, 0, 1] * a[j, 4] + pose[f, 0, 2] * a[j, 5]
     n1 = pose[f, 1, 0] * a[j, 3] + pose[f, 1, 1] * a[j, 4] + pose[f, 1, 2] * a[j, 5]
@@ -313,24 +316,24 @@ def backward(
         for k in range(3):
             v[0, 3 + k] -= scale * gravity[k]
         M = inertia[f]
-        _twist_to_body(pose, f, v, 0, v, 1)
+        twist_to_body(pose, f, v, 0, v, 1)
         for i in range(6):
             for k in range(6):
                 v[3, i] += M[i, k] * v[1, k]
         if jets == 3:
-            _twist_to_body(pose, f, eta, f, v, 2)
+            twist_to_body(pose, f, eta, f, v, 2)
             for i in range(6):
                 for k in range(6):
                     v[4, i] += M[i, k] * v[2, k]
             add_coad(v, 3, 1.0, v, 2, v, 4)
-        _add_wrench_to_world(pose, f, v, 3, force, f)
+        add_wrench_to_world(pose, f, v, 3, force, f)
     for j in range(load_frame.size):
         f = load_frame[j]
         amount = inputs[load_input[j]]
         if load_follows[j] == 1:
             for k in range(6):
                 v[0, k] = -amount * load_wrench[j, k]
-            _add_wrench_to_world(pose, f, v, 0, force, f)
+            add_wrench_to_world(pose, f, v, 0, force, f)
         else:
             w = load_wrench[j]
             p = pose[f, 3]
@@ -361,13 +364,13 @@ def project(
             if i == start:
                 before = parent
             r = register[i]
-            _wrench_to_body(pose, before, force, i + 1, v, 0)
-            _dual_stumpff(r, last, 1, cs, c)
+            wrench_to_body(pose, before, force, i + 1, v, 0)
+            dual_stumpff(r, last, 1, cs, c)
             for j in range(moments + operations):
                 for k in range(6):
                     bar[j, k] = 0.0
-            _add_tangent_transposed(c, r, last, v, bar, moments + operations - 1)
-            _reverse(moments, operations, pair, beta, linear, r, bar)
+            add_tangent_transposed(c, r, last, v, bar, moments + operations - 1)
+            reverse(moments, operations, pair, beta, linear, r, bar)
             for m in range(moments):
                 phi, out = moment_phi[i, m], bar[m]
                 for k in range(count):
@@ -375,13 +378,13 @@ def project(
             for k in range(6):
                 force[before, k] += force[i + 1, k]
     if offset > 0:
-        _wrench_to_body(pose, 0, force, 0, v, 0)
+        wrench_to_body(pose, 0, force, 0, v, 0)
         for k in range(6):
             residual[k] += v[0, k]
 
 
 @kernel
-def _add_tangent_transposed(c, r, last, v, bar, out):
+def add_tangent_transposed(c, r, last, v, bar, out):
     """bar[out] += T(-Ψ)ᵀ f = c_1 f - c_2 coad(Ψ) f + c_3 Ψ (Ψ·f), all dual, for the wrench f = v[0].
 
     Leaves coad(Ψ) f in v[15].
@@ -408,7 +411,7 @@ def _add_tangent_transposed(c, r, last, v, bar, out):
 
 
 @kernel
-def _reverse(moments, operations, pair, beta, linear, r, bar):
+def reverse(moments, operations, pair, beta, linear, r, bar):
     """Adjoint of the Lie polynomial: from the last register of ``bar`` down to the moments."""
     for o in range(operations - 1, -1, -1):
         out = moments + o
@@ -421,523 +424,3 @@ def _reverse(moments, operations, pair, beta, linear, r, bar):
             a, b = pair[o, 0], pair[o, 1]
             add_coad(bar, a, beta[o], r, 3 * b, bar, out)
             add_coad(bar, b, -beta[o], r, 3 * a, bar, out)
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# Tangent
-# ---------------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def tangent_backward(
-    inertia, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
-    pose, eta, B, v, maps,
-):
-    """Matrices [K D M] of each frame: variation of its demanded wrench with (ζ, ζ', ζ''), not yet summed."""
-    block, rotated = maps[0], maps[1]
-    scale = 1.0
-    if gravity_input[0] >= 0:
-        scale = inputs[gravity_input[0]]
-    gx, gy, gz = scale * gravity[0], scale * gravity[1], scale * gravity[2]
-    for f in range(B.shape[0]):
-        b = B[f]
-        for i in range(6):
-            for k in range(18):
-                b[i, k] = 0.0
-        M = inertia[f]
-        if M[3, 3] == 0.0 and M[0, 0] == 0.0:
-            continue
-        R, p = pose[f], pose[f, 3]
-        px, py, pz = p[0], p[1], p[2]
-        # M in world axes about the base point: rotate the three 3x3 blocks J, H, m, then shift by p.
-        for which in range(3):
-            ro = 0 if which < 2 else 3
-            co = 0 if which == 0 else 3
-            for i in range(3):
-                for k in range(3):
-                    block[0, i, k] = (
-                        M[ro + i, co] * R[k, 0] + M[ro + i, co + 1] * R[k, 1] + M[ro + i, co + 2] * R[k, 2]
-                    )
-            for i in range(3):
-                for k in range(3):
-                    b[ro + i, 12 + co + k] = (
-                        R[i, 0] * block[0, 0, k] + R[i, 1] * block[0, 1, k] + R[i, 2] * block[0, 2, k]
-                    )
-        for i in range(3):
-            for k in range(3):
-                rotated[0, i, k] = b[i, 15 + k]
-        for k in range(3):  # H += p̂ m
-            m0, m1, m2 = b[3, 15 + k], b[4, 15 + k], b[5, 15 + k]
-            b[0, 15 + k] += py * m2 - pz * m1
-            b[1, 15 + k] += pz * m0 - px * m2
-            b[2, 15 + k] += px * m1 - py * m0
-        for i in range(3):  # J += p̂ Hᵀ (unshifted) - H (shifted) p̂
-            h0, h1, h2 = b[i, 15], b[i, 16], b[i, 17]
-            b[i, 12] -= h1 * pz - h2 * py
-            b[i, 13] -= h2 * px - h0 * pz
-            b[i, 14] -= h0 * py - h1 * px
-            t0, t1, t2 = rotated[0, i, 0], rotated[0, i, 1], rotated[0, i, 2]
-            b[0, 12 + i] += py * t2 - pz * t1
-            b[1, 12 + i] += pz * t0 - px * t2
-            b[2, 12 + i] += px * t1 - py * t0
-        for i in range(3):
-            for k in range(3):
-                b[3 + k, 12 + i] = b[i, 15 + k]
-        # Gravity: K = -M ad(0; γ)
-        for i in range(6):
-            h0, h1, h2 = b[i, 15], b[i, 16], b[i, 17]
-            b[i, 0] -= h1 * gz - h2 * gy
-            b[i, 1] -= h2 * gx - h0 * gz
-            b[i, 2] -= h0 * gy - h1 * gx
-        if jets == 3:
-            # D = -( M ad(η) + ad(η)ᵀ M + adT(M η) )
-            e = eta[f]
-            wx, wy, wz, vx, vy, vz = e[0], e[1], e[2], e[3], e[4], e[5]
-            for i in range(6):
-                a0, a1, a2 = b[i, 12], b[i, 13], b[i, 14]
-                h0, h1, h2 = b[i, 15], b[i, 16], b[i, 17]
-                v[0, i] = a0 * wx + a1 * wy + a2 * wz + h0 * vx + h1 * vy + h2 * vz
-                d0 = a1 * wz - a2 * wy + h1 * vz - h2 * vy
-                d1 = a2 * wx - a0 * wz + h2 * vx - h0 * vz
-                d2 = a0 * wy - a1 * wx + h0 * vy - h1 * vx
-                d3, d4, d5 = h1 * wz - h2 * wy, h2 * wx - h0 * wz, h0 * wy - h1 * wx
-                # row i of M ad(η), and by symmetry column i of ad(η)ᵀ M
-                b[i, 6] -= d0
-                b[i, 7] -= d1
-                b[i, 8] -= d2
-                b[i, 9] -= d3
-                b[i, 10] -= d4
-                b[i, 11] -= d5
-                b[0, 6 + i] -= d0
-                b[1, 6 + i] -= d1
-                b[2, 6 + i] -= d2
-                b[3, 6 + i] -= d3
-                b[4, 6 + i] -= d4
-                b[5, 6 + i] -= d5
-            cx, cy, cz, nx, ny, nz = v[0, 0], v[0, 1], v[0, 2], v[0, 3], v[0, 4], v[0, 5]
-            _add_hat(b, 0, 6, -1.0, cx, cy, cz)
-            _add_hat(b, 0, 9, -1.0, nx, ny, nz)
-            _add_hat(b, 3, 6, -1.0, nx, ny, nz)
-    for j in range(load_frame.size):
-        if load_follows[j] == 0:
-            # dead load: K = -(ĉ + p̂ f̂ ; f̂) on the rotation
-            f = load_frame[j]
-            amount = inputs[load_input[j]]
-            w = load_wrench[j]
-            b, p = B[f], pose[f, 3]
-            _add_hat(b, 0, 0, -amount, w[0], w[1], w[2])
-            _add_hat(b, 3, 0, -amount, w[3], w[4], w[5])
-            along = p[0] * w[3] + p[1] * w[4] + p[2] * w[5]
-            for i in range(3):
-                b[i, i] += amount * along
-                for k in range(3):
-                    b[i, k] -= amount * w[3 + i] * p[k]
-
-
-@kernel("void(f8[:,::1], i8, i8, f8, f8, f8, f8)")
-def _add_hat(b, i, k, scale, x, y, z):
-    """b[i:i+3, k:k+3] += scale hat(x, y, z)."""
-    b[i, k + 1] -= scale * z
-    b[i, k + 2] += scale * y
-    b[i + 1, k] += scale * z
-    b[i + 1, k + 2] -= scale * x
-    b[i + 2, k] -= scale * y
-    b[i + 2, k + 1] += scale * x
-
-
-@kernel
-def tangent(
-    offset, segment, active, slot_start, poly_size, poly_pair, poly_beta, poly_linear, moment_phi,
-    hold_frame, row_hold, closure, register, pose, eta, acc, force, B,
-    column, z, hessian, u, y, U, rows, row, bar, dbar, v, dual, cs, maps,
-    base_columns, weights, jets, matrix,
-):
-    """Add weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'' to ``matrix``, with closure rows and columns.
-
-    ``base_columns`` (18, 6): body variations (δζ, δη, δη') of the base per unknown of the base.
-    ``force`` must hold summed wrenches (after :func:`project`), ``B`` the matrices of single frames.
-    """
-    size = row.size
-    w0, w1, w2 = weights[0], weights[1], weights[2]
-    # Suffix sums
-    for s in range(segment.shape[0] - 1, -1, -1):
-        start = segment[s, 1]
-        for i in range(start + segment[s, 2] - 1, start - 1, -1):
-            before = i
-            if i == start:
-                before = segment[s, 0]
-            for a in range(6):
-                for k in range(18):
-                    B[before, a, k] += B[i + 1, a, k]
-    for k in range(size):
-        for a in range(18):
-            U[a, k] = 0.0
-        for a in range(6):
-            rows[a, k] = 0.0
-    if offset > 0:
-        _base_columns(pose, eta, base_columns, U, rows, v)
-        for a in range(6):
-            for k in range(6):
-                v[0, k] = rows[k, a]
-            _row_product(v[0], B[0], U, 6, matrix[a])
-    _closures(hold_frame, row_hold, closure, 0, U, rows, size, matrix)
-    for s in range(segment.shape[0]):
-        first, poly = offset + segment[s, 3], segment[s, 5]
-        moments, operations = poly_size[poly, 0], poly_size[poly, 1]
-        pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
-        start, strains, slots = segment[s, 1], active[s, 0], slot_start[s]
-        for i in range(start, start + segment[s, 2]):
-            before = i
-            if i == start:
-                before = segment[s, 0]
-            r, phis, b = register[i], moment_phi[i], B[i + 1]
-            last = 3 * (moments + operations - 1)
-            _columns(moments, operations, pair, beta, linear, active[s], r, jets, column)
-            _dual_stumpff(r, last, jets, cs, dual)
-            _world_map(pose, eta, acc, before, r, last, dual, jets, maps)
-            _world_columns(maps, column, last, strains * moments, jets, z)
-            _wrench_to_body(pose, before, force, i + 1, v, 0)
-            _hessian(moments, operations, pair, beta, linear, active[s], r, column, dual, cs, bar, dbar, v, hessian)
-            for a in range(strains * moments):
-                za, ua, ya = z[a], u[a], y[a]
-                for k in range(6):
-                    ua[k] = w0 * za[0, k]
-                    ua[6 + k] = w0 * za[1, k] + w1 * za[0, k]
-                    ua[12 + k] = w0 * za[2, k] + 2.0 * w1 * za[1, k] + w2 * za[0, k]
-                for k in range(6):
-                    total = 0.0
-                    for c in range(18):
-                        total += b[k, c] * ua[c]
-                    ya[k] = total
-                add_coad(y, a, w0, za, 0, force, i + 1)
-            # columns of this interval in the rows of everything nearer to the base
-            for slot in range(strains):
-                for k in range(slots[slot], slots[slot + 1]):
-                    for c in range(size):
-                        row[c] = 0.0
-                    for c in range(6):
-                        value = 0.0
-                        for m in range(moments):
-                            value += phis[m, k] * y[slot * moments + m, c]
-                        source = rows[c]
-                        for j in range(size):
-                            row[j] += value * source[j]
-                    for j in range(size):
-                        matrix[j, first + k] += row[j]
-            # now this interval joins the prefix
-            for slot in range(strains):
-                low, high = slots[slot], slots[slot + 1]
-                for m in range(moments):
-                    phi, ua, za = phis[m], u[slot * moments + m], z[slot * moments + m]
-                    for c in range(18):
-                        target = U[c]
-                        for k in range(low, high):
-                            target[first + k] += ua[c] * phi[k]
-                    for c in range(6):
-                        target = rows[c]
-                        for k in range(low, high):
-                            target[first + k] += za[0, c] * phi[k]
-            # rows of this interval: everything nearer, and itself
-            for a in range(strains * moments):
-                m, slot = a % moments, a // moments
-                for k in range(size):
-                    row[k] = 0.0
-                _row_product(z[a, 0], b, U, size, row)
-                for other in range(strains):
-                    for k in range(slots[other], slots[other + 1]):
-                        total = 0.0
-                        for j in range(moments):
-                            total += phis[j, k] * hessian[a, other * moments + j]
-                        row[first + k] += w0 * total
-                for k in range(slots[slot], slots[slot + 1]):
-                    value, out = phis[m, k], matrix[first + k]
-                    for c in range(size):
-                        out[c] += value * row[c]
-            _closures(hold_frame, row_hold, closure, i + 1, U, rows, size, matrix)
-
-
-@kernel("void(f8[::1], f8[:,::1], f8[:,::1], i8, f8[::1])")
-def _row_product(z, b, U, size, out):
-    """out[k] += (zᵀ b) U[:, k], where b is 6x18."""
-    for c in range(18):
-        value = z[0] * b[0, c] + z[1] * b[1, c] + z[2] * b[2, c] + z[3] * b[3, c] + z[4] * b[4, c] + z[5] * b[5, c]
-        column = U[c]
-        for k in range(size):
-            out[k] += value * column[k]
-
-
-@kernel
-def _base_columns(pose, eta, base_columns, U, rows, v):
-    """Columns and rows of a free base: ζ = Ad δζ, ζ' = Ad δη, ζ'' = Ad δη' + [η, ζ'] in world axes."""
-    for k in range(6):
-        for a in range(6):
-            v[0, a] = base_columns[a, k]
-            v[1, a] = base_columns[6 + a, k]
-            v[2, a] = base_columns[12 + a, k]
-            v[6, a] = 0.0
-        v[6, k] = 1.0
-        _to_world(pose, 0, v, 0, v, 3)
-        _to_world(pose, 0, v, 1, v, 4)
-        _to_world(pose, 0, v, 2, v, 5)
-        add_bracket(v, 5, 1.0, eta, 0, v, 4)
-        _to_world(pose, 0, v, 6, v, 7)
-        for a in range(6):
-            U[a, k] = v[3, a]
-            U[6 + a, k] = v[4, a]
-            U[12 + a, k] = v[5, a]
-            rows[a, k] = v[7, a]
-
-
-@kernel
-def _columns(moments, operations, pair, beta, linear, active, r, jets, column):
-    """Variation of all registers of one interval with each moment of each free strain, with time rates."""
-    for a in range(active[0] * moments):
-        d = column[a]
-        m, component = a % moments, active[1 + a // moments]
-        for j in range(3 * (moments + operations)):
-            for k in range(6):
-                d[j, k] = 0.0
-        d[3 * m, component] = 1.0
-        for o in range(operations):
-            out = 3 * (moments + o)
-            for j in range(moments + o):
-                weight = linear[o, j]
-                if weight != 0.0 and (j == m or j >= moments):
-                    for jet in range(jets):
-                        for k in range(6):
-                            d[out + jet, k] += weight * d[3 * j + jet, k]
-            if beta[o] != 0.0:
-                x, y = pair[o, 0], pair[o, 1]
-                if x == m or x >= moments:
-                    _add_bracket_jet(d, out, beta[o], d, 3 * x, r, 3 * y, jets)
-                if y == m or y >= moments:
-                    _add_bracket_jet(d, out, beta[o], r, 3 * x, d, 3 * y, jets)
-
-
-@kernel
-def _world_map(pose, eta, acc, before, psi, last, c, jets, maps):
-    """W = Ad T(-Ψ) as a dual matrix with its two rates, in maps[6:9]."""
-    # T and its rates in maps[0:3]
-    for jet in range(jets):
-        T = maps[jet]
-        for part in range(2):
-            for a in range(3):
-                for b in range(3):
-                    T[part, a, b] = 0.0
-                T[part, a, a] = c[jet, 0, part]
-    for jet in range(jets):
-        for k in range(jet + 1):
-            # binomial: (c Ψ)^(jet) = Σ C(jet, k) c^(k) Ψ^(jet-k)
-            factor = 2.0 if (jet == 2 and k == 1) else 1.0
-            _add_dual_hat(maps[jet], factor * c[k, 1, 0], factor * c[k, 1, 1], psi, last + jet - k)
-            for j in range(jet - k + 1):
-                inner = 2.0 if (jet - k == 2 and j == 1) else 1.0
-                _add_dual_outer(
-                    maps[jet],
-                    factor * inner * c[k, 2, 0],
-                    factor * inner * c[k, 2, 1],
-                    psi,
-                    last + j,
-                    last + jet - k - j,
-                )
-    # G = Ad and its rates in maps[3:6]
-    G = maps[3]
-    px, py, pz = pose[before, 3, 0], pose[before, 3, 1], pose[before, 3, 2]
-    for b in range(3):
-        for a in range(3):
-            G[0, a, b] = pose[before, a, b]
-        G[1, 0, b] = py * G[0, 2, b] - pz * G[0, 1, b]
-        G[1, 1, b] = pz * G[0, 0, b] - px * G[0, 2, b]
-        G[1, 2, b] = px * G[0, 1, b] - py * G[0, 0, b]
-    for jet in range(jets):
-        for part in range(2):
-            for a in range(3):
-                for b in range(3):
-                    maps[6 + jet, part, a, b] = 0.0
-                    if jet > 0:
-                        maps[3 + jet, part, a, b] = 0.0
-    if jets == 3:
-        _add_cross_matrix(maps[4], eta, before, maps[3])
-        _add_cross_matrix(maps[5], acc, before, maps[3])
-        _add_cross_matrix(maps[5], eta, before, maps[4])
-    for jet in range(jets):
-        for k in range(jet + 1):
-            factor = 2.0 if (jet == 2 and k == 1) else 1.0
-            _add_dual_product(maps[6 + jet], factor, maps[3 + k], maps[jet - k])
-
-
-@kernel
-def _world_columns(maps, d, last, count, jets, z):
-    """Columns z = W ∂Ψ and their two rates in world axes."""
-    for a in range(count):
-        for jet in range(3):
-            for k in range(6):
-                z[a, jet, k] = 0.0
-        for jet in range(jets):
-            for k in range(jet + 1):
-                factor = 2.0 if (jet == 2 and k == 1) else 1.0
-                _add_dual_apply(z[a], jet, factor, maps[6 + k], d[a], last + jet - k)
-
-
-@kernel("void(f8[:,:,::1], f8, f8, f8[:,::1], i8)")
-def _add_dual_hat(T, real, dual, a, j):
-    """T += (real + ε dual) hat(a[j]) as a dual 3x3 matrix."""
-    _add_hat(T[0], 0, 0, real, a[j, 0], a[j, 1], a[j, 2])
-    _add_hat(T[1], 0, 0, real, a[j, 3], a[j, 4], a[j, 5])
-    _add_hat(T[1], 0, 0, dual, a[j, 0], a[j, 1], a[j, 2])
-
-
-@kernel("void(f8[:,:,::1], f8, f8, f8[:,::1], i8, i8)")
-def _add_dual_outer(T, real, dual, a, j, k):
-    """T += (real + ε dual) a[j] a[k]ᵀ as a dual 3x3 matrix."""
-    for r in range(3):
-        x, x_e = real * a[j, r], real * a[j, 3 + r] + dual * a[j, r]
-        for c in range(3):
-            T[0, r, c] += x * a[k, c]
-            T[1, r, c] += x * a[k, 3 + c] + x_e * a[k, c]
-
-
-@kernel
-def _add_cross_matrix(out, a, j, G):
-    """out += hat(a[j]) G for a dual matrix G."""
-    w0, w1, w2, v0, v1, v2 = a[j, 0], a[j, 1], a[j, 2], a[j, 3], a[j, 4], a[j, 5]
-    for b in range(3):
-        r0, r1, r2 = G[0, 0, b], G[0, 1, b], G[0, 2, b]
-        e0, e1, e2 = G[1, 0, b], G[1, 1, b], G[1, 2, b]
-        out[0, 0, b] += w1 * r2 - w2 * r1
-        out[0, 1, b] += w2 * r0 - w0 * r2
-        out[0, 2, b] += w0 * r1 - w1 * r0
-        out[1, 0, b] += w1 * e2 - w2 * e1 + v1 * r2 - v2 * r1
-        out[1, 1, b] += w2 * e0 - w0 * e2 + v2 * r0 - v0 * r2
-        out[1, 2, b] += w0 * e1 - w1 * e0 + v0 * r1 - v1 * r0
-
-
-@kernel("void(f8[:,:,::1], f8, f8[:,:,::1], f8[:,:,::1])")
-def _add_dual_product(out, factor, A, B):
-    """out += factor A B for dual 3x3 matrices."""
-    for i in range(3):
-        for k in range(3):
-            real = A[0, i, 0] * B[0, 0, k] + A[0, i, 1] * B[0, 1, k] + A[0, i, 2] * B[0, 2, k]
-            dual = (
-                A[0, i, 0] * B[1, 0, k]
-                + A[0, i, 1] * B[1, 1, k]
-                + A[0, i, 2] * B[1, 2, k]
-                + A[1, i, 0] * B[0, 0, k]
-                + A[1, i, 1] * B[0, 1, k]
-                + A[1, i, 2] * B[0, 2, k]
-            )
-            out[0, i, k] += factor * real
-            out[1, i, k] += factor * dual
-
-
-@kernel("void(f8[:,::1], i8, f8, f8[:,:,::1], f8[:,::1], i8)")
-def _add_dual_apply(out, i, factor, A, x, j):
-    """out[i] += factor A x[j] for a dual matrix and a twist."""
-    x0, x1, x2 = factor * x[j, 0], factor * x[j, 1], factor * x[j, 2]
-    x3, x4, x5 = factor * x[j, 3], factor * x[j, 4], factor * x[j, 5]
-    for r in range(3):
-        out[i, r] += A[0, r, 0] * x0 + A[0, r, 1] * x1 + A[0, r, 2] * x2
-        out[i, 3 + r] += (
-            A[0, r, 0] * x3
-            + A[0, r, 1] * x4
-            + A[0, r, 2] * x5
-            + A[1, r, 0] * x0
-            + A[1, r, 1] * x1
-            + A[1, r, 2] * x2
-        )
-
-
-@kernel
-def _hessian(moments, operations, pair, beta, linear, active, r, column, c, real_c, bar, dbar, v, hessian):
-    """hessian[a, b] = f · ∂(T(-Ψ)∂_bΨ)/∂α_a inside one interval, f = v[0], by reverse accumulation."""
-    registers = moments + operations
-    last = 3 * (registers - 1)
-    for j in range(registers):
-        for k in range(6):
-            bar[j, k] = 0.0
-    _add_tangent_transposed(c, r, last, v, bar, registers - 1)
-    _reverse(moments, operations, pair, beta, linear, r, bar)
-    f_real = r[last, 0] * v[0, 3] + r[last, 1] * v[0, 4] + r[last, 2] * v[0, 5]
-    f_dual = 0.0
-    for k in range(6):
-        f_dual += r[last, k] * v[0, k]
-    phi_e = 2.0 * (r[last, 0] * r[last, 3] + r[last, 1] * r[last, 4] + r[last, 2] * r[last, 5])
-    for b in range(active[0] * moments):
-        d = column[b]
-        for j in range(registers):
-            for k in range(6):
-                dbar[j, k] = 0.0
-        # variation of T(-Ψ)ᵀ f along L = dΨ: dc_1 f - dc_2 Ψ×f - c_2 L×f + dc_3 Ψ(Ψ·f) + c_3 (L(Ψ·f) + Ψ(L·f))
-        dot, dot_e = _dual_dot(r, last, d, last)
-        rate, rate_e = 2.0 * dot, 2.0 * dot_e
-        for k in range(6):
-            v[1, k] = 0.0
-        add_coad(v, 1, 1.0, d, last, v, 0)
-        l_real = d[last, 0] * v[0, 3] + d[last, 1] * v[0, 4] + d[last, 2] * v[0, 5]
-        l_dual = 0.0
-        for k in range(6):
-            l_dual += d[last, k] * v[0, k]
-        # dual rates of c_1, c_2, c_3
-        for n in range(1, 4):
-            first = 0.5 * (n * real_c[n + 2] - real_c[n + 1])
-            p1 = 0.5 * ((n + 1) * real_c[n + 3] - real_c[n + 2])
-            r1 = 0.5 * ((n + 2) * real_c[n + 4] - real_c[n + 3])
-            second = 0.5 * (n * r1 - p1)
-            v[2, n - 1] = first * rate
-            v[3, n - 1] = first * rate_e + second * phi_e * rate
-        along = v[2, 2] * f_real + c[0, 2, 0] * l_real
-        along_e = v[2, 2] * f_dual + v[3, 2] * f_real + c[0, 2, 0] * l_dual + c[0, 2, 1] * l_real
-        turn = c[0, 2, 0] * f_real
-        turn_e = c[0, 2, 0] * f_dual + c[0, 2, 1] * f_real
-        out = registers - 1
-        for k in range(3):
-            dbar[out, k] = (
-                v[2, 0] * v[0, k]
-                + v[3, 0] * v[0, 3 + k]
-                - v[2, 1] * v[15, k]
-                - v[3, 1] * v[15, 3 + k]
-                - c[0, 1, 0] * v[1, k]
-                - c[0, 1, 1] * v[1, 3 + k]
-                + along * r[last, 3 + k]
-                + along_e * r[last, k]
-                + turn * d[last, 3 + k]
-                + turn_e * d[last, k]
-            )
-            dbar[out, 3 + k] = (
-                v[2, 0] * v[0, 3 + k]
-                - v[2, 1] * v[15, 3 + k]
-                - c[0, 1, 0] * v[1, 3 + k]
-                + along * r[last, k]
-                + turn * d[last, k]
-            )
-        for o in range(operations - 1, -1, -1):
-            out = moments + o
-            for j in range(out):
-                weight = linear[o, j]
-                if weight != 0.0:
-                    for k in range(6):
-                        dbar[j, k] += weight * dbar[out, k]
-            if beta[o] != 0.0:
-                x, y = pair[o, 0], pair[o, 1]
-                add_coad(dbar, x, beta[o], r, 3 * y, dbar, out)
-                add_coad(dbar, x, beta[o], d, 3 * y, bar, out)
-                add_coad(dbar, y, -beta[o], r, 3 * x, dbar, out)
-                add_coad(dbar, y, -beta[o], d, 3 * x, bar, out)
-        for a in range(active[0] * moments):
-            hessian[b, a] = dbar[a % moments, active[1 + a // moments]]
-
-
-@kernel("void(i8[::1], i8[::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], i8, f8[:,::1])")
-def _closures(hold_frame, row_hold, closure, frame, U, rows, size, matrix):
-    """Closure rows and columns of the holds on ``frame``: J ∂C below, Jᵀ to the right."""
-    for j in range(row_hold.size):
-        if hold_frame[row_hold[j]] == frame:
-            w = closure[j]
-            for k in range(size):
-                below = 0.0
-                right = 0.0
-                for c in range(6):
-                    below += w[c] * U[c, k]
-                    right += w[c] * rows[c, k]
-                matrix[size + j, k] += below
-                matrix[k, size + j] += right

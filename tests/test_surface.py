@@ -1,0 +1,54 @@
+"""Surface: every public name exists and explains itself, and the README's example runs as printed."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import elver as ev
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", [n for n in ev.__all__ if n != "__version__"])
+def test_every_public_name_is_documented(name: str) -> None:
+    value = getattr(ev, name)
+    doc = inspect.getdoc(value)
+    assert doc, f"{name} has no docstring"
+    assert len(doc) > 15, f"the docstring of {name} says too little"
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse((ROOT / "src/elver/__init__.py").read_text(encoding="utf-8"))
+    block = next(n for n in tree.body if isinstance(n, ast.If))
+    seen = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen | {"__version__"} == set(ev.__all__)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="Rood"):
+        ev.Rood  # noqa: B018 (reading the attribute is the test)
+
+
+def test_importing_elver_alone_is_light() -> None:
+    code = "import sys, elver; print(sorted({'numpy', 'numba', 'xarray', 'matplotlib'} & set(sys.modules)))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_the_example_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"```python\n(.*?)```", text, re.S)
+    assert found is not None
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    space: dict[str, object] = {}
+    exec(compile(found.group(1), "README.md", "exec"), space)
+    bent, run = space["bent"], space["run"]
+    assert bent.stable  # type: ignore[attr-defined]
+    assert run.attrs["status"] == "complete"  # type: ignore[attr-defined]

@@ -1,0 +1,93 @@
+"""Inverse dynamics of one rod and its tangent: time of one call inside a compiled loop, and how it grows.
+
+A clamped Kirchhoff rod with four functions per strain, Magnus 6, under gravity, at a random state with rates and
+accelerations. A grid of n nodes is n - 2 quadrature points, base and tip. Error = largest difference of the
+residual to the readable twin in plain NumPy, relative to its largest entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+
+import elver as ev
+from elver.cli.bench import Row, cpu_time, row
+from elver.dynamics.core import core
+from elver.kernels.evaluate import evaluate_residual, evaluate_tangent
+from elver.kernels.twin import twin_residual
+
+ACCURACY = 1e-12
+CALLS = 200  # in one compiled loop
+NODES = (10, 20, 40, 80, 160)
+
+
+@cache
+def loops() -> tuple[Callable[..., None], Callable[..., None]]:
+    """Compiled loops over inverse dynamics, and over its tangent."""
+
+    @numba.njit
+    def inverse_dynamics(program, work, base, twist, q, multipliers, inputs, calls):
+        for _ in range(calls):
+            evaluate_residual(program, work, base, twist, q, multipliers, inputs, 3)
+
+    @numba.njit
+    def tangent(program, work, base, q, multipliers, inputs, columns, weights, calls):
+        for _ in range(calls):
+            evaluate_tangent(program, work, base, q, multipliers, inputs, columns, weights, 3)
+
+    return inverse_dynamics, tangent
+
+
+class Problem:
+    """A rod with ``nodes`` nodes at a state, ready for the loops."""
+
+    def __init__(self, nodes: int) -> None:
+        material = ev.Material(young=1e6, poisson=0.45, density=1000.0)
+        rod = ev.Rod(1.0, ev.Circle(0.02), material, ev.Legendre.kirchhoff(4), nodes=nodes - 2)
+        assert rod.grid.s.size == nodes
+        kernels = core(ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity()]))
+        random = np.random.default_rng(0)
+        self.program, self.work = kernels.program, kernels.work
+        self.base, self.twist = np.vstack([np.eye(3), np.zeros(3)]), np.zeros((2, 6))
+        self.q, self.inputs, self.multipliers = random.normal(size=(3, rod.n)), np.ones(1), np.zeros(0)
+        self.columns, self.weights = np.zeros((18, 6)), np.array([1.0, 2.0, 3.0])
+
+    def inverse_dynamics(self, calls: int) -> None:
+        state: tuple[Any, ...] = (self.base, self.twist, self.q, self.multipliers, self.inputs)
+        loops()[0](self.program, self.work, *state, calls)
+
+    def tangent(self, calls: int) -> None:
+        state: tuple[Any, ...] = (self.base, self.q, self.multipliers, self.inputs, self.columns, self.weights)
+        loops()[1](self.program, self.work, *state, calls)
+
+    def error(self) -> float:
+        self.inverse_dynamics(1)
+        twin = twin_residual(self.program, self.base, self.twist, self.q, self.multipliers, self.inputs)
+        return float(np.abs(self.work.residual - twin).max() / np.abs(twin).max())
+
+
+@row("rod-inverse-dynamics-11", unit="us", goal=10.0)
+def rod_inverse_dynamics_11(peers: bool) -> Row:
+    """Inverse dynamics of one rod with 11 nodes, forward and backward pass."""
+    problem = Problem(11)
+    error = problem.error()
+    ours = 1e6 * cpu_time(lambda: problem.inverse_dynamics(CALLS)) / CALLS if error <= ACCURACY else None
+    return Row(ours, error)
+
+
+@row("rod-cost-exponent", unit="power of nodes", goal=1.2)
+def rod_cost_exponent(peers: bool) -> Row:
+    """p in time ~ nodes^p from 10 to 160 nodes: the larger of inverse dynamics and tangent."""
+    times = []
+    for nodes in NODES:
+        problem = Problem(nodes)
+        problem.inverse_dynamics(1)  # the tangent is taken at the state of the last residual
+        calls = max(1, CALLS * NODES[0] // nodes)
+        one = cpu_time(lambda p=problem, c=calls: p.inverse_dynamics(c)) / calls
+        times.append((one, cpu_time(lambda p=problem, c=calls: p.tangent(c)) / calls))
+    powers = np.polyfit(np.log(NODES), np.log(times), 1)[0]
+    return Row(float(powers.max()))

@@ -26,7 +26,7 @@ from elver.viz.scene import Scene, surface_of
 from elver.viz.style import COLOURS, style
 from elver.viz.tube import Surface, join
 
-__all__ = ["animate"]
+__all__ = ["animate", "write_gif"]
 
 
 def animate(
@@ -72,7 +72,7 @@ def animate(
             film.draw((time[0] + time[-1]) / 2 if still_time is None else still_time)
             film.figure.savefig(still, dpi=2 * dpi)
         if target.suffix == ".gif":
-            _write_gif(target, film.pictures(instants), fps)
+            write_gif(target, film.pictures(instants), fps)
         else:
             writer = FFMpegWriter(fps=round(fps), bitrate=4000)
             with writer.saving(film.figure, str(target), dpi):
@@ -161,7 +161,8 @@ def _pleasant_speed(duration: float) -> float:
     return min(factors, key=lambda f: abs(np.log(duration / f / 4.0)))
 
 
-def _write_gif(target: Path, pictures: Iterator[Image.Image], fps: float) -> None:
+def write_gif(target: Path, pictures: Iterator[Image.Image], fps: float) -> None:
+    """Pictures of one size as a film that repeats, ``fps`` a second, resting on the last."""
     frames = list(pictures)
     # One palette for the film, taken from a sheet of pictures across it: colours do not flicker.
     chosen = [frames[i] for i in sorted({round(k) for k in np.linspace(0, len(frames) - 1, 8)})]

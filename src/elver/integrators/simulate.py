@@ -160,9 +160,7 @@ class _March:
             rest_done, rest = self.run(times[done + 1 :])
             end = {name: values[-1:] for name, values in part.items()}
             end["iterations"] = np.array([part["iterations"].sum()])
-            out = {
-                name: np.concatenate([values, end[name], rest[name][1:]]) for name, values in out.items()
-            }
+            out = {name: np.concatenate([values, end[name], rest[name][1:]]) for name, values in out.items()}
             done += 1 + rest_done
         return done, out
 

@@ -501,51 +501,61 @@ def _newton_step(
             m.total[k] *= 0.5 / largest
     if careful == 1:
         memory[0], memory[1] = 1.0, -1.0
-    previous, contraction = 0.0, memory[0]
-    fresh = False
-    count = 0
-    while count < iterations_max:
+    previous, contraction, first = 0.0, memory[0], memory[0]
+    for count in range(1, iterations_max + 1):
         _trial(on_se3, m, a, b, base, q, rates, offset, given_base, given_twist)
         evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, u, 3)
-        if abs(memory[1] - h) > 1e-9 * h:
-            evaluate_tangent(program, work, m.base, m.q, multipliers, u, m.columns, m.weights, 3)
-            if lu_factor(work.matrix, work.pivots) < 1e-300:
+        fresh, size = False, 0.0
+        while True:
+            if abs(memory[1] - h) > 1e-9 * h:
+                evaluate_tangent(program, work, m.base, m.q, multipliers, u, m.columns, m.weights, 3)
+                if lu_factor(work.matrix, work.pivots) < 1e-300:
+                    memory[1] = -1.0
+                    return -1
+                memory[1], fresh = h, True
+            for k in range(m.step.size):
+                m.step[k] = -work.residual[k]
+            lu_solve(work.matrix, work.pivots, m.step)
+            size = 0.0
+            for k in range(coordinates):
+                value = abs(m.step[k]) / m.scale[k]
+                if not value <= size:
+                    size = value
+            if fresh or previous == 0.0 or size <= 0.1 * previous or size <= tolerance:
                 break
-            memory[1] = h
-            fresh = True
-        for k in range(m.step.size):
-            m.step[k] = -work.residual[k]
-        lu_solve(work.matrix, work.pivots, m.step)
-        count += 1
-        size = 0.0
-        for k in range(coordinates):
-            value = abs(m.step[k]) / m.scale[k]
-            if not value <= size:
-                size = value
+            memory[1] = -1.0  # this matrix is too old: take a new one at the present trial
         if not np.isfinite(size):
             break
         if previous > 0.0:
             contraction = size / previous
-            if contraction > 0.2 and not fresh and size > tolerance:
-                # this matrix is too old: take a new one at the present trial
-                memory[1] = -1.0
-                previous = 0.0
-                continue
+            if count == 2:
+                first = contraction
         factor = 1.0 if size < 1.0 else 1.0 / size
         for k in range(coordinates):
             m.total[k] += factor * m.step[k]
         for k in range(multipliers.size):
             multipliers[k] += factor * m.step[coordinates + k]
-        guess = min(contraction, 0.9)
-        if size * guess / (1.0 - guess) < tolerance:
-            memory[0] = min(max(contraction, 1e-3), 0.5)
+        if _small(size, contraction, previous, fresh, tolerance):
+            memory[0] = min(max(first, 1e-3), 0.9)
+            if first > 0.02:
+                memory[1] = -1.0  # the next step begins with a new matrix
             return count
-        if fresh and contraction > 0.05:
-            memory[1] = -1.0  # full Newton as long as the last matrix is not excellent
-        fresh = False
+        if fresh and contraction > 0.1:
+            memory[1] = -1.0
         previous = size * factor
     memory[1] = -1.0
     return -1
+
+
+@kernel
+def _small(size, contraction, previous, fresh, tolerance):
+    """True when what Newton leaves behind after a correction of this size is below the tolerance, or is rounding."""
+    # before a contraction was seen in this step, that of the last one is trusted to one digit only
+    guess = min(contraction, 0.9) if previous > 0.0 else max(min(contraction, 0.9), 0.1)
+    if size * guess < tolerance * (1.0 - guess):
+        return True
+    # with a new matrix, a small correction that no longer shrinks is rounding
+    return fresh and previous > 0.0 and contraction > 0.5 and size < 1e-9
 
 
 @kernel
@@ -691,57 +701,57 @@ def _newton_gauss(
                 now[i, k] = q[2, k - offset]
     if careful == 1:
         memory[0], memory[1] = 1.0, -1.0
-    old, contraction = 0.0, memory[0]
-    fresh = False
-    count = 0
-    while count < iterations_max:
-        if abs(memory[1] - h) > 1e-9 * h:
-            _gauss_matrix(
-                evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q,
-                multipliers, inputs, given_base, given_twist,
-            )
-            if lu_factor(m.big, m.big_pivots) < 1e-300:
+    previous, contraction, first = 0.0, memory[0], memory[0]
+    for count in range(1, iterations_max + 1):
+        fresh, size = False, 0.0
+        while True:
+            if abs(memory[1] - h) > 1e-9 * h:
+                _gauss_matrix(
+                    evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q,
+                    multipliers, inputs, given_base, given_twist,
+                )
+                if lu_factor(m.big, m.big_pivots) < 1e-300:
+                    memory[1] = -1.0
+                    return -1
+                memory[1], fresh = h, True
+            for i in range(s):
+                _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
+                evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[i], 3)
+                if offset > 0 and on_se3 == 0:
+                    # rows of the base in the chart of the unknowns: moments in body axes, forces in world axes
+                    f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
+                    for k in range(3):
+                        work.residual[3 + k] = m.base[k, 0] * f0 + m.base[k, 1] * f1 + m.base[k, 2] * f2
+                for k in range(coordinates):
+                    m.big_step[i * coordinates + k] = -work.residual[k]
+            lu_solve(m.big, m.big_pivots, m.big_step)
+            size = 0.0
+            for i in range(s):
+                for k in range(coordinates):
+                    value = abs(m.big_step[i * coordinates + k]) * h * h / m.scale[k]
+                    if not value <= size:
+                        size = value
+            if fresh or previous == 0.0 or size <= 0.1 * previous or size <= tolerance:
                 break
-            memory[1] = h
-            fresh = True
-        for i in range(s):
-            _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
-            evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[i], 3)
-            if offset > 0 and on_se3 == 0:
-                # rows of the base in the chart of the unknowns: moments in body axes, forces in world axes
-                f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
-                for k in range(3):
-                    work.residual[3 + k] = m.base[k, 0] * f0 + m.base[k, 1] * f1 + m.base[k, 2] * f2
-            for k in range(coordinates):
-                m.big_step[i * coordinates + k] = -work.residual[k]
-        lu_solve(m.big, m.big_pivots, m.big_step)
-        count += 1
-        size = 0.0
-        for i in range(s):
-            for k in range(coordinates):
-                value = abs(m.big_step[i * coordinates + k]) * h * h / m.scale[k]
-                if not value <= size:
-                    size = value
+            memory[1] = -1.0
         if not np.isfinite(size):
             break
-        if old > 0.0:
-            contraction = size / old
-            if contraction > 0.2 and not fresh and size > tolerance:
-                memory[1] = -1.0
-                old = 0.0
-                continue
+        if previous > 0.0:
+            contraction = size / previous
+            if count == 2:
+                first = contraction
         factor = 1.0 if size < 1.0 else 1.0 / size
         for i in range(s):
             for k in range(coordinates):
                 now[i, k] += factor * m.big_step[i * coordinates + k]
-        guess = min(contraction, 0.9)
-        if size * guess / (1.0 - guess) < tolerance:
-            memory[0] = min(max(contraction, 1e-3), 0.5)
+        if _small(size, contraction, previous, fresh, tolerance):
+            memory[0] = min(max(first, 1e-3), 0.9)
+            if first > 0.02:
+                memory[1] = -1.0
             return count
-        if fresh and contraction > 0.05:
+        if fresh and contraction > 0.1:
             memory[1] = -1.0
-        fresh = False
-        old = size * factor
+        previous = size * factor
     memory[1] = -1.0
     return -1
 

@@ -64,10 +64,13 @@ def _continuous(quaternion: np.ndarray) -> np.ndarray:
     return quaternion * np.concatenate([np.ones_like(flips[:1]), np.cumprod(flips, axis=0)])[..., None]
 
 
-def _scene(axes: Any, s: np.ndarray, positions: np.ndarray, view: tuple[float, float], shape: float) -> Scene:
+def _scene(
+    axes: Any, s: np.ndarray, positions: np.ndarray, view: tuple[float, float], shape: float, above: float = 0.0
+) -> Scene:
     """A stage with room for disks and plate around all ``positions`` (n, nodes, 3)."""
     low, high = positions.min(axis=(0, 1)) - REACH, positions.max(axis=(0, 1)) + REACH
     low[2] -= 0.03
+    high[2] += above
     box = np.array([low, high])[:, None]
     points = np.concatenate([positions.reshape(1, -1, 3), box.reshape(1, -1, 3)], axis=1)
     history = RodHistory("arm", np.zeros(1), s, points, None, np.zeros((points.shape[1], 2)))
@@ -202,7 +205,9 @@ class _Film:
         self.canvas = FigureCanvasAgg(self.figure)
         axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 0.92), projection="3d")
         everywhere = [d[f"{t}/position"].values for parts in (self.pull, self.swing) for t, d in parts.items()]
-        self.scene = _scene(axes, self.s["spiral"], np.concatenate(everywhere), (12.0, -66.0), 8.0 / (0.92 * 5.6))
+        self.scene = _scene(
+            axes, self.s["spiral"], np.concatenate(everywhere), (12.0, -66.0), 8.0 / (0.92 * 5.6), above=0.06
+        )
         for t, colour in (("convergent", COLOURS["rod"]), ("spiral", COLOURS["violet"])):
             base = self.pull[t][f"{t}/position"].values[0, 0]
             label = {"color": colour, "fontsize": 11, "ha": "center", "va": "bottom", "zorder": 30}

@@ -69,9 +69,7 @@ def _family(
         bar.set_ticks([2.0, 3.0, 4.0, 6.0], labels=["2", "3", "4", "6"])
     if name == "force":
         axes.plot([], [], color=COLOURS["rod"], linewidth=2.4, label="elver")
-        axes.plot(
-            [], [], "o", color="white", markeredgecolor=COLOURS["rod"], markersize=4.6, label="closed form"
-        )
+        axes.plot([], [], "o", color="white", markeredgecolor=COLOURS["rod"], markersize=4.6, label="closed form")
         axes.legend(loc="upper left", fontsize=9)
 
 
@@ -113,9 +111,7 @@ def _diagram(axes: Axes, run: xr.Dataset) -> None:
     lean = CubicSpline(np.log(loads), tips[:, 1])(np.log(fine))
     for side in (1.0, -1.0):
         label = "stable" if side > 0 else None
-        axes.plot(
-            [1.0, *fine], side * np.array([0.0, *lean]), color=COLOURS["rod"], linewidth=2.4, label=label
-        )
+        axes.plot([1.0, *fine], side * np.array([0.0, *lean]), color=COLOURS["rod"], linewidth=2.4, label=label)
     axes.plot(1.0, 0.0, "o", color=COLOURS["accent"], markersize=8, zorder=5)
     axes.annotate(
         "Euler's load",

@@ -23,9 +23,7 @@ LARGEST_THRUST = 6.0  # P / P_Euler
 def rod(functions: int) -> ev.Rod:
     """A planar rod with L = 1 m and EI = 1 N m²."""
     section = ev.Section(area=1e-2, I_y=1.0, I_z=1.0, torsion_constant=1.0, half_y=0.01, half_z=0.01)
-    return ev.Rod(
-        1.0, section, ev.Material(young=1.0, poisson=0.5, density=1.0), ev.Legendre.planar(functions)
-    )
+    return ev.Rod(1.0, section, ev.Material(young=1.0, poisson=0.5, density=1.0), ev.Legendre.planar(functions))
 
 
 def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
@@ -38,9 +36,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     force = ev.PointWrench(clamped, force=(0.0, 1.0, 0.0), name="force")
     system = ev.System(ev.Mechanism.clamped(clamped), loads=[force])
     forces = np.linspace(0.0, LARGEST_FORCE, 6 if quick else 11)
-    shapes, exact = _family(
-        system, "force", forces, lambda F, s: analytic.cantilever_tip_force(F, 1.0, EI, s)
-    )
+    shapes, exact = _family(system, "force", forces, lambda F, s: analytic.cantilever_tip_force(F, 1.0, EI, s))
     _store(data, "force", "F L²/EI", forces, ev.nodes(system), shapes, exact)
     tip = analytic.cantilever_tip_force(LARGEST_FORCE, 1.0, EI).tip
     source = "Bisshopp and Drucker 1945, closed form"
@@ -53,9 +49,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     couple = ev.PointWrench(clamped, moment=(0.0, 0.0, 1.0), name="couple")
     system = ev.System(ev.Mechanism.clamped(clamped), loads=[couple])
     couples = np.linspace(0.0, 2.0 * np.pi, 5 if quick else 9)
-    shapes, exact = _family(
-        system, "couple", couples, lambda M, s: analytic.cantilever_tip_moment(M, 1.0, EI, s)
-    )
+    shapes, exact = _family(system, "couple", couples, lambda M, s: analytic.cantilever_tip_moment(M, 1.0, EI, s))
     _store(data, "couple", "M L/EI", couples, ev.nodes(system), shapes, exact)
     closure = float(np.linalg.norm(shapes[-1, -1]))
     metrics["gap of the closed circle"] = _metric(closure, "L", 0.0, "arc of curvature M/EI", 1e-10)
@@ -70,9 +64,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     euler = analytic.euler_load("clamped-free", 1.0, EI)
     straight = ev.continuation(system, thrust, stop=LARGEST_THRUST * euler, step=0.1)
     point = straight.points[0]
-    buckled = ev.continuation(
-        system, thrust, start=point, stop=LARGEST_THRUST * euler, step=0.4 if quick else 0.15
-    )
+    buckled = ev.continuation(system, thrust, start=point, stop=LARGEST_THRUST * euler, step=0.4 if quick else 0.15)
     side = np.sign(buckled.tips[-1, 1])
     beyond = buckled.values > 1.001 * euler  # the closed form's modulus goes to 0 at the load itself
     loads = buckled.values[beyond]

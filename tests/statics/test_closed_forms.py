@@ -109,6 +109,14 @@ def test_space_integrators_reach_their_order_in_nodes(integration, order):
     assert errors[-1] < 1e-6  # truncation of the coarsest of the three
 
 
+def test_collocation_agrees_with_the_recursion():
+    force = (0.0, 10.0 * EI, 3.0 * EI)
+    basis = ev.Legendre.kirchhoff(6)
+    spectral = tip(basis, force, nodes=32, integration=ev.Spectral())
+    # truncation of Magnus 6 with 96 nodes; collocation has none left
+    np.testing.assert_allclose(spectral, tip(basis, force, nodes=96), atol=1e-11)
+
+
 @pytest.mark.parametrize("force", [(0.0, 6.0), (-1.0, 3.0), (2.0, -5.0)])
 def test_the_reissner_cantilever_is_exact(force):
     # a stubby rod, so that stretch and shear count: they move the tip by more than a hundredth of the length

@@ -15,15 +15,11 @@ def system():
         ev.Legendre.planar(4),
         name="arm",
     )
-    return ev.System(
-        ev.Mechanism.clamped(rod), [ev.Tendon(rod, ev.parallel(0.003, 0.0), name="pull")], [ev.Gravity()]
-    )
+    return ev.System(ev.Mechanism.clamped(rod), [ev.Tendon(rod, ev.parallel(0.003, 0.0), name="pull")], [ev.Gravity()])
 
 
 def test_unknown_inputs_are_named_with_those_that_exist(system):
-    with pytest.raises(
-        ev.BadInput, match=r"'pul' is not part of this system; its inputs are 'pull', 'gravity'"
-    ):
+    with pytest.raises(ev.BadInput, match=r"'pul' is not part of this system; its inputs are 'pull', 'gravity'"):
         ev.equilibrium(system, {"pul": 1.0})
     with pytest.raises(ev.BadInput, match=r"'push' is not part"):
         ev.continuation(system, "push", stop=1.0)
@@ -74,9 +70,7 @@ def test_a_length_that_cannot_be_wound_in_keeps_what_was_reached():
     )
     spool = ev.SpooledTendon(rod, ev.convergent(0.2, 0.0), name="spool", reach=0.2)
     system = ev.System(ev.Mechanism.clamped(rod), [spool])
-    with pytest.raises(
-        ev.NotConverged, match=r"beyond \d+\.\d % of the inputs.*lighten the load.*\.result"
-    ) as caught:
+    with pytest.raises(ev.NotConverged, match=r"beyond \d+\.\d % of the inputs.*lighten the load.*\.result") as caught:
         ev.equilibrium(system, {spool: 0.3})
     last = caught.value.result
     assert 0.1 < last.inputs[0] < 0.234

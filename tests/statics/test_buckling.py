@@ -16,12 +16,8 @@ def column(ends, basis=None):
     """A straight column along x with a unit compressive load "P" on its head."""
     rod = ev.Rod(L, ev.Circle(RADIUS), MATERIAL, basis or ev.Legendre.planar(12))
     on_axis = ev.Hold("tip", position=(None, 0.0, None), name="head")
-    upright = ev.Hold(
-        "tip", position=(None, 0.0, None), orientation=np.eye(3), orientation_axes="z", name="head"
-    )
-    foot = ev.Hold(
-        "base", position=(0.0, 0.0, 0.0), orientation=np.eye(3), orientation_axes="xy", name="foot"
-    )
+    upright = ev.Hold("tip", position=(None, 0.0, None), orientation=np.eye(3), orientation_axes="z", name="head")
+    foot = ev.Hold("base", position=(0.0, 0.0, 0.0), orientation=np.eye(3), orientation_axes="xy", name="foot")
     mechanism = {
         "clamped-free": lambda: ev.Mechanism.clamped(rod),
         "clamped-pinned": lambda: ev.Mechanism.clamped(rod, holds=[on_axis]),

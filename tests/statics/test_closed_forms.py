@@ -76,16 +76,12 @@ def test_legendre_and_chebyshev_span_the_same_space():
 
 
 def test_piecewise_constant_strain_is_second_order():
-    assert orders([elastica_error(ev.PiecewiseConstant.planar(n)) for n in (8, 16, 32)]) == pytest.approx(
-        2.0, abs=0.05
-    )
+    assert orders([elastica_error(ev.PiecewiseConstant.planar(n)) for n in (8, 16, 32)]) == pytest.approx(2.0, abs=0.05)
 
 
 def test_piecewise_linear_strain_is_fourth_order():
     # Galerkin: the tip converges with twice the order of the strain
-    assert orders([elastica_error(ev.PiecewiseLinear.planar(n)) for n in (4, 8, 16)]) == pytest.approx(
-        4.0, abs=0.1
-    )
+    assert orders([elastica_error(ev.PiecewiseLinear.planar(n)) for n in (4, 8, 16)]) == pytest.approx(4.0, abs=0.1)
 
 
 def test_sampled_functions_give_the_elastica_too():
@@ -102,9 +98,7 @@ def test_space_integrators_reach_their_order_in_nodes(integration, order):
     force = (0.0, 10.0 * EI, 3.0 * EI)
     basis = ev.Legendre.kirchhoff(6)
     reference = tip(basis, force, nodes=96)
-    errors = [
-        np.max(np.abs(tip(basis, force, nodes=n, integration=integration) - reference)) for n in (12, 24, 48)
-    ]
+    errors = [np.max(np.abs(tip(basis, force, nodes=n, integration=integration) - reference)) for n in (12, 24, 48)]
     assert np.all(orders(errors)[:1] >= order)
     assert errors[-1] < 1e-6  # truncation of the coarsest of the three
 
@@ -135,9 +129,7 @@ def test_weight_is_a_distributed_load():
     weight = rod.mass / L * 9.81
     exact = analytic.reissner_cantilever(L, EI, load_per_length=(0.0, -weight)).tip
     as_gravity = ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity((0.0, -9.81, 0.0))])
-    as_load = ev.System(
-        ev.Mechanism.clamped(rod), loads=[ev.DistributedWrench(rod, force=(0.0, -weight, 0.0))]
-    )
+    as_load = ev.System(ev.Mechanism.clamped(rod), loads=[ev.DistributedWrench(rod, force=(0.0, -weight, 0.0))])
     for system in (as_gravity, as_load):
         np.testing.assert_allclose(ev.equilibrium(system).tip[:2, 3], exact[:2], atol=1e-8)
 
@@ -154,9 +146,7 @@ def test_a_follower_force_bends_further_than_a_dead_one():
     strain = rod.strain([0.0], found.state.q)[0]
     force = 3.0 * EI * tips[1][:2, 1]
     couple = tips[1][0, 3] * force[1] - tips[1][1, 3] * force[0]
-    assert EI * strain[2] == pytest.approx(
-        couple, rel=1e-4
-    )  # truncation of the strain at the end of its range
+    assert EI * strain[2] == pytest.approx(couple, rel=1e-4)  # truncation of the strain at the end of its range
 
 
 def test_frames_do_not_matter():

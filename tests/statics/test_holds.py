@@ -60,8 +60,8 @@ def test_both_ends_clamped_in_space():
     weight = rod.mass / L * np.array([0.0, 0.0, -9.81])
     beyond = moment + np.cross(found.tip[:3, 3], force) + np.cross(weights @ p, weight)
     couple = rod.stiffness([0.0])[0, :3] * rod.strain([0.0], found.state.q)[0, :3]
-    # truncation of the strain at the end of its range
-    np.testing.assert_allclose(couple, beyond, atol=1e-4 * np.max(np.abs(beyond)))
+    # truncation of the strain at the end of its range, 6e-6 with twenty functions
+    np.testing.assert_allclose(couple, beyond, atol=1e-5 * np.max(np.abs(beyond)))
 
 
 def test_reactions_of_a_clamp_are_a_wrench_of_dead_loads():
@@ -132,9 +132,7 @@ def test_a_rod_hung_by_its_base_hangs():
     rod = ev.Rod(L, ev.Circle(RADIUS), MATERIAL, ev.Legendre.planar(6))
     aside = np.eye(4)
     aside[:3, :3] = so3.exp(np.array([0.0, 0.0, 1.0]))
-    foot = ev.Hold(
-        "base", position=(0.0, 0.0, 0.0), orientation=np.eye(3), orientation_axes="xy", name="hook"
-    )
+    foot = ev.Hold("base", position=(0.0, 0.0, 0.0), orientation=np.eye(3), orientation_axes="xy", name="hook")
     system = ev.System(ev.Mechanism.free(rod, pose=aside, holds=[foot]), loads=[ev.Gravity((9.81, 0.0, 0.0))])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

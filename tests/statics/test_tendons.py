@@ -1,4 +1,4 @@
-"""Tendons, chambers and muscles at rest: closed forms, and the published tips of Gotelli 2024 and Boyer 2023."""
+"""Tendons, chambers and muscles at rest: closed forms, and check values of the rods of Gotelli 2024 and Boyer 2023."""
 
 import tomllib
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_static_tips_of_the_cantilever_benches(name):
 
 @pytest.mark.parametrize("family", [ev.Legendre, ev.Chebyshev, ev.PiecewiseConstant, ev.PiecewiseLinear])
 def test_a_parallel_tendon_bends_an_arc(family):
-    # the strip of Gotelli 2024, section 4.10: K = T d/EI = 0.1783 1/m per N
+    # the strip of Gotelli 2024, section 4.9.1: K = T d/EI = 0.1783 1/m per N
     steel = ev.Material(young=293e9, poisson=0.3, density=9538.0)
     rod = ev.Rod(0.394, ev.Rectangle(0.51e-3, 19.05e-3), steel, family.planar(2))
     tendon = ev.Tendon(rod, ev.parallel(0.011, 0.0), reach=0.011)
@@ -68,7 +68,7 @@ def test_a_parallel_tendon_bends_an_arc(family):
     EI = rod.stiffness([0.0])[0, 2]
     curvature = rod.strain(rod.grid.s, found.state.q)[:, 2]
     np.testing.assert_allclose(curvature, 0.011 / EI, rtol=1e-8)
-    assert curvature[0] == pytest.approx(0.1783, abs=5e-5)  # printed digits
+    assert curvature[0] == pytest.approx(0.1783, abs=5e-5)  # rounding of the check value
     arc = analytic.parallel_tendon(1.0, 0.011, 0.394, EI).tip
     np.testing.assert_allclose(found.tip[:2, 3], arc[:2], atol=1e-10)
 
@@ -88,7 +88,7 @@ def test_convergent_tendon_is_a_clothoid():
     found = ev.equilibrium(ev.System(ev.Mechanism.clamped(rod), [pull]), {pull: 67.5})
     exact = analytic.convergent_tendon(67.5, 0.02, 0.4, rod.stiffness([0.0])[0, 2])
     np.testing.assert_allclose(found.tip[:2, 3], exact.tip[:2], atol=1e-9)
-    np.testing.assert_allclose(found.tip[:2, 3], [0.15402, 0.31786], atol=1e-5)  # Boyer 2023, section 5
+    np.testing.assert_allclose(found.tip[:2, 3], [0.15402, 0.31786], atol=1e-5)  # rounding of the check value
 
 
 def test_convergent_tendon_with_its_own_strain():

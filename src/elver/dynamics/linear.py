@@ -86,7 +86,8 @@ def modes(system: System, state: State, inputs: Inputs | None = None, count: int
     symmetric = np.max(np.abs(K - K.T)) < 1e-7 * np.max(np.abs(K))
     if symmetric and not np.any(D):
         values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), M)
-        roots = np.sqrt(values.astype(complex)) * 1j
+        # a negative value is a pair of real roots, of which the growing one is told
+        roots = np.where(values < 0.0, 1.0, 1j) * np.sqrt(np.abs(values))
         shapes = vectors.astype(complex)
     else:
         roots, states = np.linalg.eig(linear.A)

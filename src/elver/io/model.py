@@ -28,7 +28,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from elver.errors import BadInput, ElverWarning
 
@@ -72,6 +71,8 @@ class Table:
 
     @functools.cached_property
     def _spline(self) -> Callable[[np.ndarray], np.ndarray]:
+        from scipy.interpolate import make_interp_spline  # slow to import, and rarely needed
+
         return make_interp_spline(self.x, self.values, k=3 if self.x.size >= 4 else 1)
 
     def __call__(self, x: Any, *_: Any) -> np.ndarray:

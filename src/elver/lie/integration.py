@@ -25,7 +25,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.polynomial.chebyshev import chebder, chebint, chebvander
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
 
 from elver.errors import BadInput, NotConverged, positive
 from elver.lie import se3, so3
@@ -126,6 +125,8 @@ def reference(
     states = [state]
     for a, b in pairwise(nodes):
         inside = 4.0 * np.finfo(float).eps * max(abs(a), abs(b))
+        from scipy.integrate import solve_ivp  # slow to import, and needed here alone
+
         step = solve_ivp(
             rate, (a + inside, b - inside), states[-1], method="DOP853", rtol=tolerance, atol=1e-2 * tolerance
         )

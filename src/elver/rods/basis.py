@@ -18,7 +18,6 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 from numpy.polynomial.legendre import leggauss, legvander
-from scipy.interpolate import make_interp_spline
 
 from elver.errors import BadInput, finite
 from elver.rods.fields import Array
@@ -392,6 +391,8 @@ class Sampled:
     def _splines(self) -> tuple[Any, ...]:
         s, order = np.array(self.s), min(5, len(self.s) - 1)
         tables = (np.array(table or [[]]) for table in self._tables)
+        from scipy.interpolate import make_interp_spline  # slow to import, and rarely needed
+
         return tuple(make_interp_spline(s, table, k=order) if table.size else None for table in tables)
 
     @cached_property

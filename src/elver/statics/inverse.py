@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import lsq_linear, nnls
 
 from elver.actuation import Tendon
 from elver.dynamics.core import Arrays, arrays, core
@@ -156,6 +155,8 @@ def _damped(A: Array, b: Array, x: Array, mu: float, bounded: NDArray[np.bool_])
     """Minimum of |A y - b|² + μ² |y - x|² with y ≥ 0 where bounded (a Levenberg step)."""
     low = np.where(bounded, 0.0, -np.inf)
     stacked = np.vstack([A, mu * np.eye(x.size)])
+    from scipy.optimize import lsq_linear  # slow to import, and needed here alone
+
     return np.asarray(lsq_linear(stacked, np.concatenate([b, mu * x]), bounds=(low, np.inf)).x)
 
 
@@ -169,6 +170,8 @@ def _least_norm(A: Array, b: Array, bounded: NDArray[np.bool_]) -> Array:
     both = np.column_stack([A, -A[:, ~bounded]])
     weight = 1e-6 * size
     stacked = np.vstack([both, weight * np.eye(both.shape[1])])
+    from scipy.optimize import nnls  # slow to import, and needed here alone
+
     found, _ = nnls(stacked, np.concatenate([b, np.zeros(both.shape[1])]))
     x = found[: A.shape[1]].copy()
     x[~bounded] -= found[A.shape[1] :]

@@ -56,9 +56,7 @@ def end(run: xr.Dataset) -> np.ndarray:
 def cases(make: SimpleNamespace) -> dict[str, tuple[ev.System, ev.State, np.ndarray]]:
     """Each rod with where it is after 0.2 s, by steps of 0.25 ms of order four."""
     rods = {"clamped": make.swinging_rod(), "free": make.tossed_rod(), "driven": shaken_rod()}
-    return {
-        name: (*rod, end(ev.simulate(*rod, 0.2, 2.5e-4, ev.GaussLegendre4()))) for name, rod in rods.items()
-    }
+    return {name: (*rod, end(ev.simulate(*rod, 0.2, 2.5e-4, ev.GaussLegendre4()))) for name, rod in rods.items()}
 
 
 @pytest.mark.parametrize("case", ["clamped", "free on SO3xR3", "free on SE3", "driven"])

@@ -90,9 +90,7 @@ def test_order_two_on_a_scalar_oscillator(name: str, make: SimpleNamespace) -> N
 
 
 @pytest.mark.parametrize("group", ["SO3xR3", "SE3"])
-@pytest.mark.parametrize(
-    "method", [ev.Newmark, ev.HHT, ev.GeneralizedAlpha, ev.ImplicitMidpoint, ev.GaussLegendre4]
-)
+@pytest.mark.parametrize("method", [ev.Newmark, ev.HHT, ev.GeneralizedAlpha, ev.ImplicitMidpoint, ev.GaussLegendre4])
 def test_free_fall_is_exact(method: type, group: str) -> None:
     """A constant acceleration of a free rod, here 9.81 m/s², is reproduced to rounding."""
     rod = ev.Rod(0.5, ev.Circle(0.01), ev.Material(young=1e6, poisson=0.4, density=1e3), ev.Legendre.kirchhoff(2))

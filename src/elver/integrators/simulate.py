@@ -219,9 +219,6 @@ def simulate(
             _adaptive(march, record, first.time, duration, step, progress)
         else:
             _fixed(march, record, first.time, duration, float(step), progress)
-    except NotConverged as error:
-        error.result = record.finish(f"stopped: {error}")
-        raise
     except KeyboardInterrupt:
         run = record.finish("stopped: interrupted by the user")
         raise Interrupted(
@@ -229,6 +226,10 @@ def simulate(
             "what was computed is in .result" + (f" and in {file}" if file else ""),
             result=run,
         ) from None
+    except Exception as error:
+        # Newton, or an input function of the user's: either way nothing is lost
+        error.result = record.finish(f"stopped: {error}")  # type: ignore[attr-defined]
+        raise
     return record.finish("complete")
 
 
@@ -334,6 +335,8 @@ class _Recorder:
         """The whole run; its status also goes to the file."""
         if self.file is not None:
             self.file.close(status)
+        if not self.records:
+            return xr.Dataset(attrs={**self.attributes, "status": status})
         out = {name: np.concatenate([r[name] for r in self.records]) for name in self.records[0]}
         return self._dataset(np.concatenate(self.times), out).assign_attrs(status=status)
 

@@ -17,14 +17,14 @@ VIEW = (16.0, -72.0)
 
 
 def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Shapes every 0.4 s, ends beside shooting, mass centre, energy."""
+    """Shapes every half second of flight, ends beside shooting, mass centre, energy."""
     time = run["time"].values
     with style():
         figure = plt.figure(figsize=(12.4, 8.6))
         grid = figure.add_gridspec(1, 3, left=0.055, right=0.985, bottom=0.065, top=0.36, wspace=0.24)
         # a wide scene: larger than the figure, since 3-D axes keep a margin of their own
         scene = figure.add_axes((-0.57, 0.20, 1.7, 1.0), projection="3d")
-        viz.shape_3d(run, times=list(np.arange(0.0, time[-1] + 1e-9, 0.5)), view=VIEW, axes=scene)
+        viz.shape_3d(run, times=[0.0, *np.arange(1.0, time[-1] + 1e-9, 0.5)], view=VIEW, axes=scene)
         scene.set_title("")
         figure.text(0.03, 0.955, "a stick is pushed at its lower end, then flies", fontsize=14, fontweight="bold")
 
@@ -44,6 +44,8 @@ def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
         for k, axis in enumerate("xyz"):
             axes.plot(time, ends[:, k], color=_colour(k), label=axis)
         for instant, (tip, _) in TIPS.items():
+            if instant > time[-1] + 1e-9:
+                continue
             label = "shooting" if instant == 1.0 else None
             axes.plot(
                 [instant] * 3, tip, "o", color="white", markeredgecolor=COLOURS["accent"], markersize=5, label=label

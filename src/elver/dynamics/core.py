@@ -320,7 +320,7 @@ def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: 
     T, frames = base.shape[0], kernels.assembly.s.size
     out = Observation(np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, 3)), np.zeros((T, 6)))
     entry.observe_states(
-        kernels.program, kernels.work, base, twist, q, inputs, out.position, out.rotation, out.energy, out.momentum
+        kernels.program, kernels.work, base, twist, q, inputs, 3, out.position, out.rotation, out.energy, out.momentum
     )
     return out
 

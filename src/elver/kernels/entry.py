@@ -135,7 +135,7 @@ def _gauss_arguments() -> tuple[Any, ...]:
 
 def _observe_signature() -> Any:
     program, work, _ = _named()
-    return types.void(program, work, _F3, _F3, _F3, _F2, _F3, _F4, _F2, _F2)
+    return types.void(program, work, _F3, _F3, _F3, _F2, _INT, _F3, _F4, _F2, _F2)
 
 
 def evaluate_residual(*arguments: Any) -> None:

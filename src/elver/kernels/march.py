@@ -41,6 +41,7 @@ class March(NamedTuple):
     total: Floats  # (coordinates,) increment since the last step
     free: Floats  # (2, coordinates) x_dot_free, x_ddot_free
     columns: Floats  # (18, 6) body variations of the base per unknown
+    mixed: Floats  # (18, 6) the same for a mixture of rates
     weights: Floats  # (3,)
     scale: Floats  # (coordinates,) large change of each unknown
     small: Floats  # (5, 3, 3) rotations
@@ -62,6 +63,7 @@ def march_for(coordinates: int, n: int, rows: int, scale: Floats, stages: int) -
         total=np.zeros(coordinates),
         free=np.zeros((2, coordinates)),
         columns=np.zeros((18, 6)),
+        mixed=np.zeros((18, 6)),
         weights=np.zeros(3),
         scale=np.array(scale, dtype=float),
         small=np.zeros((5, 3, 3)),
@@ -706,10 +708,17 @@ def _newton_gauss(
         fresh, size = False, 0.0
         while True:
             if abs(memory[1] - h) > 1e-9 * h:
-                _gauss_matrix(
-                    evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q,
-                    multipliers, inputs, given_base, given_twist,
-                )
+                # rows of stage i: δ_ij M + h a_ij D + h² ā_ij K, with K, D, M at that stage in the chart of the base
+                for i in range(s):
+                    _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
+                    evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[i], 3)
+                    for j in range(s):
+                        m.weights[0], m.weights[1] = h * h * tableau[3 + s + i, j], h * tableau[3 + i, j]
+                        m.weights[2] = 1.0 if i == j else 0.0
+                        if offset > 0:
+                            _mix_chart_columns(on_se3, m.stage[2, i], m)
+                        evaluate_tangent(program, work, m.base, m.q, multipliers, inputs[i], m.mixed, m.weights, 3)
+                        _put_block(on_se3, offset, m.base, work.matrix, i, j, coordinates, m.big)
                 if lu_factor(m.big, m.big_pivots) < 1e-300:
                     memory[1] = -1.0
                     return -1
@@ -784,38 +793,6 @@ def _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base, given_t
 
 
 @kernel
-def _gauss_columns(on_se3, m, which):
-    """Weights and base variations that single out K, D or M (``which`` = 0, 1, 2)."""
-    for k in range(3):
-        m.weights[k] = 1.0 if k == which else 0.0
-    for r in range(18):
-        for k in range(6):
-            m.columns[r, k] = 0.0
-    for k in range(3):
-        m.columns[6 * which + k, k] = 1.0
-        for r in range(3):
-            # translations of SO(3)×R³ run along world axes
-            if on_se3 == 1:
-                m.columns[6 * which + 3 + r, 3 + k] = 1.0 if r == k else 0.0
-            else:
-                m.columns[6 * which + 3 + r, 3 + k] = m.base[k, r]
-
-
-@kernel
-def _gauss_block(on_se3, m, matrix, which, offset):
-    """Keep K, D or M, with the force rows of a base on SO(3)×R³ in world axes."""
-    coordinates = m.total.size
-    if offset > 0 and on_se3 == 0:
-        for k in range(coordinates):
-            f0, f1, f2 = matrix[3, k], matrix[4, k], matrix[5, k]
-            for r in range(3):
-                matrix[3 + r, k] = m.base[r, 0] * f0 + m.base[r, 1] * f1 + m.base[r, 2] * f2
-    for r in range(coordinates):
-        for k in range(coordinates):
-            m.blocks[which, r, k] = matrix[r, k]
-
-
-@kernel
 def _add_hat(a, A, factor, out):
     """out += factor â A, all 3x3."""
     x, y, z = factor * a[0], factor * a[1], factor * a[2]
@@ -824,6 +801,32 @@ def _add_hat(a, A, factor, out):
         out[0, c] += y * w - z * v
         out[1, c] += z * u - x * w
         out[2, c] += x * v - y * u
+
+
+@kernel
+def _put_block(on_se3, offset, base, matrix, i, j, size, big):
+    """Block (i, j) of the stage matrix, with the force rows of a base on SO(3)×R³ in world axes."""
+    for r in range(size):
+        for k in range(size):
+            big[i * size + r, j * size + k] = matrix[r, k]
+    if offset > 0 and on_se3 == 0:
+        for k in range(size):
+            f0, f1, f2 = matrix[3, k], matrix[4, k], matrix[5, k]
+            for r in range(3):
+                big[i * size + 3 + r, j * size + k] = base[r, 0] * f0 + base[r, 1] * f1 + base[r, 2] * f2
+
+
+@kernel
+def _mix_chart_columns(on_se3, nu, m):
+    """m.mixed = variations of the base when ν, ν' and ν'' vary with m.weights."""
+    for i in range(18):
+        for k in range(6):
+            m.mixed[i, k] = 0.0
+    for which in range(3):
+        _chart_columns(on_se3, which, nu, m.base, m.twist, m)
+        for i in range(18):
+            for k in range(6):
+                m.mixed[i, k] += m.weights[which] * m.columns[i, k]
 
 
 @kernel
@@ -882,40 +885,3 @@ def _chart_columns(on_se3, which, nu, base, twist, m):
         _add_hat(W, twist_linear, -1.0, rate_linear)
     if which == 1:
         _add_hat(W, C[9:12, 3:6], -1.0, C[15:18, 3:6])
-
-
-@kernel
-def _gauss_matrix(
-    evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers,
-    inputs, given_base, given_twist,
-):
-    """Rows of stage i: δ_ij M + h a_ij D + h² ā_ij K, with K, D, M at that stage in the chart of the base."""
-    coordinates, n = m.total.size, q.shape[1]
-    offset = coordinates - n
-    s = m.stage.shape[1]
-    for i in range(s):
-        _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
-        evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[i], 3)
-        for which in range(3):
-            for k in range(3):
-                m.weights[k] = 1.0 if k == which else 0.0
-            if offset > 0:
-                _chart_columns(on_se3, which, m.stage[2, i], m.base, m.twist, m)
-            evaluate_tangent(program, work, m.base, m.q, multipliers, inputs[i], m.columns, m.weights, 3)
-            if offset > 0 and on_se3 == 0:
-                for k in range(coordinates):
-                    f0, f1, f2 = work.matrix[3, k], work.matrix[4, k], work.matrix[5, k]
-                    for r in range(3):
-                        work.matrix[3 + r, k] = m.base[r, 0] * f0 + m.base[r, 1] * f1 + m.base[r, 2] * f2
-            for j in range(s):
-                factor = h * h * tableau[3 + s + i, j]
-                if which == 1:
-                    factor = h * tableau[3 + i, j]
-                elif which == 2:
-                    factor = 1.0 if i == j else 0.0
-                for r in range(coordinates):
-                    for k in range(coordinates):
-                        if which == 0:
-                            m.big[i * coordinates + r, j * coordinates + k] = factor * work.matrix[r, k]
-                        else:
-                            m.big[i * coordinates + r, j * coordinates + k] += factor * work.matrix[r, k]

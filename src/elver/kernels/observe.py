@@ -9,21 +9,22 @@ __all__ = ["observe"]
 
 
 @kernel
-def observe(program, work, base, twist, q, inputs, position, rotation, energy, momentum):
+def observe(program, work, base, twist, q, inputs, jets, position, rotation, energy, momentum):
     """Fill position (T, frames, 3), rotation (T, frames, 3, 3), energy (T, 3), momentum (T, 6).
 
-    Energies are kinetic, elastic and gravitational (zero at the world origin); momentum is (angular about the world
-    origin; linear) in world axes. Arguments as of :func:`elver.kernels.evaluate.evaluate_residual`, with time first.
+    ``jets`` is 3: poses with rates. Energies are kinetic, elastic and gravitational (zero at the world origin);
+    momentum is (angular about the world origin; linear) in world axes. Arguments as of
+    :func:`elver.kernels.evaluate.evaluate_residual`, with time first.
     """
     p, w, v = program, work, work.vector
     n = p.component.size
     for t in range(base.shape[0]):
         registers(
             p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi,
-            q[t], 3, w.register,
+            q[t], jets, w.register,
         )
         forward(
-            p.segment, p.poly_size, base[t], twist[t], w.register, 3, w.pose, w.eta, w.acc, v, w.scalar, w.stumpff
+            p.segment, p.poly_size, base[t], twist[t], w.register, jets, w.pose, w.eta, w.acc, v, w.scalar, w.stumpff
         )
         scale = 1.0
         if p.gravity_input[0] >= 0:

@@ -19,7 +19,7 @@ from elver.kernels.program import smallest_program, work_for
 
 __all__ = ["ensure", "is_warm", "warmup"]
 
-_ROUNDS = (("residual", "tangent"), ("statics", "marches"))
+_ROUNDS = (("residual", "tangent"), ("statics one-step observe", "gauss"))
 
 
 def is_warm() -> bool:
@@ -37,8 +37,8 @@ def warmup() -> None:
         return
     cache_folder.mkdir(parents=True, exist_ok=True)
     for groups in _ROUNDS:
-        command = "import sys; from elver.kernels.warmup import compile_group; compile_group(sys.argv[1])"
-        running = [subprocess.Popen([sys.executable, "-c", command, group]) for group in groups]
+        command = "import sys; from elver.kernels.warmup import compile_group; [*map(compile_group, sys.argv[1:])]"
+        running = [subprocess.Popen([sys.executable, "-c", command, *names.split()]) for names in groups]
         failed = [process.wait() for process in running]
         if any(failed):
             # without subprocesses (or without a writable cache) the first call compiles in this process
@@ -65,26 +65,26 @@ def compile_group(group: str) -> None:
     twist, q, multipliers, u = np.zeros((2, 6)), np.zeros((3, n)), np.zeros(0), np.zeros(1)
     if group == "residual":
         entry.evaluate_residual(program, work, base, twist, q, multipliers, u, 3)
-        entry.observe_states(
-            program, work, base[None], twist[None], q[None], u[None],
-            np.zeros((1, 2, 3)), np.zeros((1, 2, 3, 3)), np.zeros((1, 3)), np.zeros((1, 6)),
-        )  # fmt: skip
     elif group == "tangent":
         entry.evaluate_tangent(program, work, base, q, multipliers, u, np.zeros((18, 6)), np.ones(3), 3)
+    elif group == "observe":
+        entry.observe_states(
+            program, work, base[None], twist[None], q[None], u[None], 3,
+            np.zeros((1, 2, 3)), np.zeros((1, 2, 3, 3)), np.zeros((1, 3)), np.zeros((1, 6)),
+        )  # fmt: skip
     elif group == "statics":
         m = march_for(coordinates, n, 0, np.ones(coordinates), 1)
         entry.solve_static(program, work, m, base, q, multipliers, u, 1.0, 1e-10, 1.0, np.zeros(3))
     else:
         m = march_for(coordinates, n, 0, np.ones(coordinates), 2)
-        times = np.array([0.0, 0.1])
-        for function, table, rows in (
-            (entry.march_one_step, np.array([0.25, 0.5, 0.0, 0.0]), 2),
-            (entry.march_gauss, np.zeros((10, 2)), 3),
-        ):
-            function(
-                program, work, m, 0, table, times,
-                np.zeros((rows, 1)), np.tile(base, (rows, 1, 1)), np.zeros((rows, 2, 6)),
-                base, np.zeros((3, 6)), np.zeros((4, n)), multipliers, 1e-9, 5,
-                np.zeros((2, 3, n)), np.zeros((2, 4, 3)), np.zeros((2, 2, 6)), np.zeros((2, 0)),
-                np.zeros(2, dtype=np.int64),
-            )  # fmt: skip
+        one_step = group == "one-step"
+        function = entry.march_one_step if one_step else entry.march_gauss
+        table = np.array([0.25, 0.5, 0.0, 0.0]) if one_step else np.zeros((10, 2))
+        rows = 2 if one_step else 3
+        function(
+            program, work, m, 0, table, np.array([0.0, 0.1]),
+            np.zeros((rows, 1)), np.tile(base, (rows, 1, 1)), np.zeros((rows, 2, 6)),
+            base, np.zeros((3, 6)), np.zeros((4, n)), multipliers, 1e-9, 5,
+            np.zeros((2, 3, n)), np.zeros((2, 4, 3)), np.zeros((2, 2, 6)), np.zeros((2, 0)),
+            np.zeros(2, dtype=np.int64),
+        )  # fmt: skip

@@ -18,7 +18,7 @@ import llvmlite.binding
 import numba
 import numpy as np
 
-__all__ = ["cache_folder", "kernel"]
+__all__ = ["cache_folder", "inner", "kernel"]
 
 
 def _user_cache() -> Path:
@@ -35,7 +35,7 @@ def _fingerprint() -> str:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         text = source.read_bytes()
-        if b"@kernel" in text:
+        if b"@kernel" in text or b"@inner" in text:
             digest.update(text)
     for word in (numba.__version__, np.__version__, platform.python_version(), llvmlite.binding.get_host_cpu_name()):
         digest.update(word.encode())
@@ -54,11 +54,19 @@ def kernel(signature: Any) -> Any:
     let loops run in vector registers); NaN and infinity keep their meaning, so a broken number still shows.
     """
     if callable(signature):
-        return _compile(signature, ())
-    return lambda function: _compile(function, (signature,))
+        return _compile(signature, (), {})
+    return lambda function: _compile(function, (signature,), {})
 
 
-def _compile(function: Any, signature: tuple[Any, ...]) -> Any:
+def inner(signature: Any) -> Any:
+    """Like :func:`kernel`, for functions that only kernels call: no wrapper for Python is made, which saves time."""
+    bare = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    if callable(signature):
+        return _compile(signature, (), bare)
+    return lambda function: _compile(function, (signature,), bare)
+
+
+def _compile(function: Any, signature: tuple[Any, ...], extra: dict[str, bool]) -> Any:
     config: Any = numba.config
     njit: Any = numba.njit
     previous = config.CACHE_DIR
@@ -66,6 +74,6 @@ def _compile(function: Any, signature: tuple[Any, ...]) -> Any:
     config.CACHE_DIR = str(cache_folder)
     try:
         options = {"cache": True, "fastmath": {"contract", "reassoc", "nsz"}, "error_model": "numpy", "_nrt": False}
-        return njit(*signature, **options)(function)
+        return njit(*signature, **options, **extra)(function)
     finally:
         config.CACHE_DIR = previous

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 
-from elver.kernels.cache import kernel
+from elver.kernels.cache import inner, kernel
 
 __all__ = ["hold_diagonal", "hold_residual", "hold_tangent"]
 
 
-@kernel
+@inner
 def hold_residual(
     size, hold_frame, hold_pose, row_hold, row_axes, base, multipliers, pose, v, maps, closure, force, residual
 ):
@@ -44,7 +44,7 @@ def hold_residual(
             force[f, k] += multipliers[j] * closure[j, k]
 
 
-@kernel
+@inner
 def hold_tangent(hold_frame, hold_pose, row_hold, row_axes, base, multipliers, poses, v, maps, stiffness):
     """Add the stiffness of the closure wrenches to ``stiffness``."""
     for j in range(row_hold.size):
@@ -82,7 +82,7 @@ def hold_tangent(hold_frame, hold_pose, row_hold, row_axes, base, multipliers, p
                 b[i, k] += v[4, i]
 
 
-@kernel
+@inner
 def _active(axes):
     """False for a redundant row, which assembly has set to zero: its multiplier is then required to be zero."""
     total = 0.0
@@ -91,7 +91,7 @@ def _active(axes):
     return total > 0.0
 
 
-@kernel
+@inner
 def hold_diagonal(size, row_axes, matrix):
     """Unit diagonal for redundant rows, whose equation is λ = 0."""
     for j in range(row_axes.shape[0]):
@@ -99,7 +99,7 @@ def hold_diagonal(size, row_axes, matrix):
             matrix[size + j, size + j] = 1.0
 
 
-@kernel
+@inner
 def _relative(pose, target, base, v, maps):
     """Rotation vector v[0] and position v[1] of a frame seen from its target; T⁻¹ and R in maps[0], maps[1]."""
     inverse, R = maps[0], maps[1]
@@ -174,7 +174,7 @@ def _log(R, theta):
         theta[i] *= factor
 
 
-@kernel
+@inner
 def _row(maps, axes, w):
     """Closure row as a wrench in the axes of the held frame: w = (T⁻ᵀ a_1; Rᵀ a_2)."""
     inverse, R = maps[0], maps[1]
@@ -183,7 +183,7 @@ def _row(maps, axes, w):
         w[3 + i] = R[0, i] * axes[3] + R[1, i] * axes[4] + R[2, i] * axes[5]
 
 
-@kernel
+@inner
 def _frame_to_world(pose, a, out):
     """out = coAd(pose) a for a wrench."""
     for i in range(3):

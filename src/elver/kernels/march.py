@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.base_motion import chart, mix_chart_columns, orthonormalise, retract
-from elver.kernels.cache import kernel
+from elver.kernels.cache import inner, kernel
 
 __all__ = ["March", "march_for", "march_gauss", "march_one_step", "solve_static"]
 
@@ -229,7 +229,7 @@ def march_one_step(
     return times.size - 1
 
 
-@kernel
+@inner
 def _newton_step(
     evaluate_residual, evaluate_tangent, program, work, m, on_se3, a, b, h, base, rates, q, multipliers,
     u, given_base, given_twist, tolerance, iterations_max, careful,
@@ -427,7 +427,7 @@ def march_gauss(
     return times.size - 1
 
 
-@kernel
+@inner
 def _newton_gauss(
     evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers,
     inputs, given_base, given_twist, tolerance, iterations_max, careful,

@@ -8,7 +8,7 @@ Its exact tangent is :mod:`elver.kernels.tangent`, its readable twin :mod:`elver
 from __future__ import annotations
 
 from elver.kernels.algebra import add_bracket, add_coad, stumpff
-from elver.kernels.cache import kernel
+from elver.kernels.cache import inner
 
 __all__ = [
     "add_bracket_jet",
@@ -32,7 +32,7 @@ __all__ = [
 # ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, c, cs):
     """Poses, twists and accelerations of all frames from the registers of all intervals.
 
@@ -108,7 +108,7 @@ def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, 
             before = i + 1
 
 
-@kernel
+@inner
 def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, rest, moment_phi, q, jets, register):
     """Moments of the strain and the Lie polynomial, with time rates, for every interval."""
     for s in range(segment.shape[0]):
@@ -141,7 +141,7 @@ def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, 
                     add_bracket_jet(r, out, beta[o], r, 3 * pair[o, 0], r, 3 * pair[o, 1], jets)
 
 
-@kernel("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8, i8)")
+@inner("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8, i8)")
 def add_bracket_jet(out, i, scale, a, j, b, k, jets):
     """out[i : i+jets] += scale [a, b] with its time rates."""
     add_bracket(out, i, scale, a, j, b, k)
@@ -153,7 +153,7 @@ def add_bracket_jet(out, i, scale, a, j, b, k, jets):
         add_bracket(out, i + 2, scale, a, j, b, k + 2)
 
 
-@kernel("UniTuple(f8, 2)(f8[:,::1], i8, f8[:,::1], i8)")
+@inner("UniTuple(f8, 2)(f8[:,::1], i8, f8[:,::1], i8)")
 def dual_dot(a, j, b, k):
     """Dual scalar product of two twists: (ω·ω, ω·v + v·ω)."""
     real = a[j, 0] * b[k, 0] + a[j, 1] * b[k, 1] + a[j, 2] * b[k, 2]
@@ -168,7 +168,7 @@ def dual_dot(a, j, b, k):
     return real, dual
 
 
-@kernel("void(f8[:,::1], i8, f8, f8, f8[:,::1], i8)")
+@inner("void(f8[:,::1], i8, f8, f8, f8[:,::1], i8)")
 def _add_dual(out, i, real, dual, a, j):
     """out[i] += (real + ε dual) a[j] for a twist a."""
     for k in range(3):
@@ -176,13 +176,13 @@ def _add_dual(out, i, real, dual, a, j):
         out[i, 3 + k] += real * a[j, 3 + k] + dual * a[j, k]
 
 
-@kernel("void(f8[:,::1], i8, f8[:,:,::1], i8, i8, f8[:,::1], i8)")
+@inner("void(f8[:,::1], i8, f8[:,:,::1], i8, i8, f8[:,::1], i8)")
 def _add_scaled(out, i, scalar, jet, n, a, j):
     """out[i] += c_{n+1}^(jet) a[j] with the dual Stumpff function of :func:`dual_stumpff`."""
     _add_dual(out, i, scalar[jet, n, 0], scalar[jet, n, 1], a, j)
 
 
-@kernel("void(f8[:,::1], i8, i8, f8[::1], f8[:,:,::1])")
+@inner("void(f8[:,::1], i8, i8, f8[::1], f8[:,:,::1])")
 def dual_stumpff(psi, row, jets, c, out):
     """Dual c_1, c_2, c_3 of Ψ·Ψ with rates into ``out``; real c_0 … c_9 into ``c``."""
     phi, phi_e = dual_dot(psi, row, psi, row)
@@ -216,7 +216,7 @@ def dual_stumpff(psi, row, jets, c, out):
             )
 
 
-@kernel
+@inner
 def _advance_pose(pose, before, after, psi, row, c):
     """pose[after] = pose[before] exp(psi[row]) with c the real Stumpff functions of the angle."""
     x, y, z = psi[row, 0], psi[row, 1], psi[row, 2]
@@ -237,7 +237,7 @@ def _advance_pose(pose, before, after, psi, row, c):
         pose[after, 3, i] = pose[before, 3, i] + a * d0 + b * d1 + d * d2
 
 
-@kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
+@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
 def to_world(pose, f, a, j, out, i):
     """out[i] = Ad(pose f) a[j] for a twist."""
     for r in range(3):
@@ -249,7 +249,7 @@ def to_world(pose, f, a, j, out, i):
     out[i, 5] += px * out[i, 1] - py * out[i, 0]
 
 
-@kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
+@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
 def twist_to_body(pose, f, a, j, out, i):
     """out[i] = Ad(pose f)⁻¹ a[j] for a twist in world axes."""
     px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
@@ -262,7 +262,7 @@ def twist_to_body(pose, f, a, j, out, i):
         out[i, 3 + r] = pose[f, 0, r] * v0 + pose[f, 1, r] * v1 + pose[f, 2, r] * v2
 
 
-@kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
+@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
 def wrench_to_body(pose, f, a, j, out, i):
     """out[i] = Ad(pose f)ᵀ a[j] for a wrench in world axes."""
     px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
@@ -275,7 +275,7 @@ def wrench_to_body(pose, f, a, j, out, i):
         out[i, 3 + r] = pose[f, 0, r] * n0 + pose[f, 1, r] * n1 + pose[f, 2, r] * n2
 
 
-@kernel("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
+@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
 def add_wrench_to_world(pose, f, a, j, out, i):
     """out[i] += coAd(pose f) a[j] for a wrench in the axes of frame f."""
     n0 = pose[f, 0, 0] * a[j, 3] + pose[f, 0, 1] * a[j, 4] + pose[f, 0, 2] * a[j, 5]
@@ -295,7 +295,7 @@ def add_wrench_to_world(pose, f, a, j, out, i):
 # ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner
 def backward(
     inertia, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
     pose, eta, acc, force, v,
@@ -344,7 +344,7 @@ def backward(
                 force[f, k] -= amount * w[k]
 
 
-@kernel
+@inner
 def project(
     offset, segment, component, poly_size, poly_pair, poly_beta, poly_linear, moment_phi, register, pose, force,
     bar, v, c, cs, residual,
@@ -383,7 +383,7 @@ def project(
             residual[k] += v[0, k]
 
 
-@kernel
+@inner
 def add_tangent_transposed(c, r, last, v, bar, out):
     """bar[out] += T(-Ψ)ᵀ f = c_1 f - c_2 coad(Ψ) f + c_3 Ψ (Ψ·f), all dual, for the wrench f = v[0].
 
@@ -410,7 +410,7 @@ def add_tangent_transposed(c, r, last, v, bar, out):
         bar[out, 3 + k] += c[0, 0, 0] * v[0, 3 + k] - c[0, 1, 0] * v[15, 3 + k] + along * r[last, k]
 
 
-@kernel
+@inner
 def reverse(moments, operations, pair, beta, linear, r, bar):
     """Adjoint of the Lie polynomial: from the last register of ``bar`` down to the moments."""
     for o in range(operations - 1, -1, -1):

@@ -19,7 +19,7 @@ The readable twin of this module is :mod:`elver.kernels.twin`.
 from __future__ import annotations
 
 from elver.kernels.algebra import add_bracket, add_coad
-from elver.kernels.cache import kernel
+from elver.kernels.cache import inner
 from elver.kernels.recursion import (
     add_bracket_jet,
     add_tangent_transposed,
@@ -33,7 +33,7 @@ from elver.kernels.recursion import (
 __all__ = ["tangent", "tangent_backward"]
 
 
-@kernel
+@inner
 def tangent_backward(
     inertia, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
     pose, eta, B, v, maps,
@@ -139,7 +139,7 @@ def tangent_backward(
                     b[i, k] -= amount * w[3 + i] * p[k]
 
 
-@kernel("void(f8[:,::1], i8, i8, f8, f8, f8, f8)")
+@inner("void(f8[:,::1], i8, i8, f8, f8, f8, f8)")
 def _add_hat(b, i, k, scale, x, y, z):
     """b[i:i+3, k:k+3] += scale hat(x, y, z)."""
     b[i, k + 1] -= scale * z
@@ -150,7 +150,7 @@ def _add_hat(b, i, k, scale, x, y, z):
     b[i + 2, k + 1] += scale * x
 
 
-@kernel
+@inner
 def tangent(
     offset, segment, active, slot_start, poly_size, poly_pair, poly_beta, poly_linear, moment_phi,
     hold_frame, row_hold, closure, register, pose, eta, acc, force, B,
@@ -263,7 +263,7 @@ def tangent(
             _closures(hold_frame, row_hold, closure, i + 1, U, rows, size, matrix)
 
 
-@kernel("void(f8[::1], f8[:,::1], f8[:,::1], i8, i8, f8[::1])")
+@inner("void(f8[::1], f8[:,::1], f8[:,::1], i8, i8, f8[::1])")
 def _row_product(z, b, U, width, size, out):
     """out[k] += (zᵀ b) U[:, k] over the first ``width`` columns of b."""
     for c in range(width):
@@ -273,7 +273,7 @@ def _row_product(z, b, U, width, size, out):
             out[k] += value * column[k]
 
 
-@kernel
+@inner
 def _base_columns(pose, eta, base_columns, U, rows, v):
     """Columns and rows of a free base: ζ = Ad δζ, ζ' = Ad δη, ζ'' = Ad δη' + [η, ζ'] in world axes."""
     for k in range(6):
@@ -295,7 +295,7 @@ def _base_columns(pose, eta, base_columns, U, rows, v):
             rows[a, k] = v[7, a]
 
 
-@kernel
+@inner
 def _columns(moments, operations, pair, beta, linear, active, r, jets, column):
     """Variation of all registers of one interval with each moment of each free strain, with time rates."""
     for a in range(active[0] * moments):
@@ -321,7 +321,7 @@ def _columns(moments, operations, pair, beta, linear, active, r, jets, column):
                     add_bracket_jet(d, out, beta[o], r, 3 * x, d, 3 * y, jets)
 
 
-@kernel
+@inner
 def _world_map(pose, eta, acc, before, psi, last, c, jets, maps):
     """W = Ad T(-Ψ) as a dual matrix with its two rates, in maps[6:9]."""
     # T and its rates in maps[0:3]
@@ -373,7 +373,7 @@ def _world_map(pose, eta, acc, before, psi, last, c, jets, maps):
             _add_dual_product(maps[6 + jet], factor, maps[3 + k], maps[jet - k])
 
 
-@kernel
+@inner
 def _world_columns(maps, d, last, count, jets, z):
     """Columns z = W ∂Ψ and their two rates in world axes."""
     for a in range(count):
@@ -386,7 +386,7 @@ def _world_columns(maps, d, last, count, jets, z):
                 _add_dual_apply(z[a], jet, factor, maps[6 + k], d[a], last + jet - k)
 
 
-@kernel("void(f8[:,:,::1], f8, f8, f8[:,::1], i8)")
+@inner("void(f8[:,:,::1], f8, f8, f8[:,::1], i8)")
 def _add_dual_hat(T, real, dual, a, j):
     """T += (real + ε dual) hat(a[j]) as a dual 3x3 matrix."""
     _add_hat(T[0], 0, 0, real, a[j, 0], a[j, 1], a[j, 2])
@@ -394,7 +394,7 @@ def _add_dual_hat(T, real, dual, a, j):
     _add_hat(T[1], 0, 0, dual, a[j, 0], a[j, 1], a[j, 2])
 
 
-@kernel("void(f8[:,:,::1], f8, f8, f8[:,::1], i8, i8)")
+@inner("void(f8[:,:,::1], f8, f8, f8[:,::1], i8, i8)")
 def _add_dual_outer(T, real, dual, a, j, k):
     """T += (real + ε dual) a[j] a[k]ᵀ as a dual 3x3 matrix."""
     for r in range(3):
@@ -404,7 +404,7 @@ def _add_dual_outer(T, real, dual, a, j, k):
             T[1, r, c] += x * a[k, 3 + c] + x_e * a[k, c]
 
 
-@kernel
+@inner
 def _add_cross_matrix(out, a, j, G):
     """out += hat(a[j]) G for a dual matrix G."""
     w0, w1, w2, v0, v1, v2 = a[j, 0], a[j, 1], a[j, 2], a[j, 3], a[j, 4], a[j, 5]
@@ -419,7 +419,7 @@ def _add_cross_matrix(out, a, j, G):
         out[1, 2, b] += w0 * e1 - w1 * e0 + v0 * r1 - v1 * r0
 
 
-@kernel("void(f8[:,:,::1], f8, f8[:,:,::1], f8[:,:,::1])")
+@inner("void(f8[:,:,::1], f8, f8[:,:,::1], f8[:,:,::1])")
 def _add_dual_product(out, factor, A, B):
     """out += factor A B for dual 3x3 matrices."""
     for i in range(3):
@@ -437,7 +437,7 @@ def _add_dual_product(out, factor, A, B):
             out[1, i, k] += factor * dual
 
 
-@kernel("void(f8[:,::1], i8, f8, f8[:,:,::1], f8[:,::1], i8)")
+@inner("void(f8[:,::1], i8, f8, f8[:,:,::1], f8[:,::1], i8)")
 def _add_dual_apply(out, i, factor, A, x, j):
     """out[i] += factor A x[j] for a dual matrix and a twist."""
     x0, x1, x2 = factor * x[j, 0], factor * x[j, 1], factor * x[j, 2]
@@ -454,7 +454,7 @@ def _add_dual_apply(out, i, factor, A, x, j):
         )
 
 
-@kernel
+@inner
 def _hessian(moments, operations, pair, beta, linear, active, r, column, c, real_c, bar, dbar, v, hessian):
     """hessian[a, b] = f · ∂(T(-Ψ)∂_bΨ)/∂α_a inside one interval, f = v[0], by reverse accumulation."""
     registers = moments + operations
@@ -534,7 +534,7 @@ def _hessian(moments, operations, pair, beta, linear, active, r, column, c, real
             hessian[b, a] = dbar[a % moments, active[1 + a // moments]]
 
 
-@kernel("void(i8[::1], i8[::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], i8, f8[:,::1])")
+@inner("void(i8[::1], i8[::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], i8, f8[:,::1])")
 def _closures(hold_frame, row_hold, closure, frame, U, rows, size, matrix):
     """Closure rows and columns of the holds on ``frame``: J ∂C below, Jᵀ to the right."""
     for j in range(row_hold.size):

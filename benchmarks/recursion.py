@@ -27,17 +27,20 @@ NODES = (10, 20, 40, 80, 160)
 
 @cache
 def loops() -> tuple[Callable[..., None], Callable[..., None]]:
-    """Compiled loops over inverse dynamics, and over its tangent."""
+    """Compiled loops over inverse dynamics, and over its tangent.
+
+    The number of rates is an argument: a literal would make Numba compile a second version of the kernel.
+    """
 
     @numba.njit
-    def inverse_dynamics(program, work, base, twist, q, multipliers, inputs, calls):
+    def inverse_dynamics(program, work, base, twist, q, multipliers, inputs, jets, calls):
         for _ in range(calls):
-            evaluate_residual(program, work, base, twist, q, multipliers, inputs, 3)
+            evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets)
 
     @numba.njit
-    def tangent(program, work, base, q, multipliers, inputs, columns, weights, calls):
+    def tangent(program, work, base, q, multipliers, inputs, columns, weights, jets, calls):
         for _ in range(calls):
-            evaluate_tangent(program, work, base, q, multipliers, inputs, columns, weights, 3)
+            evaluate_tangent(program, work, base, q, multipliers, inputs, columns, weights, jets)
 
     return inverse_dynamics, tangent
 
@@ -58,11 +61,11 @@ class Problem:
 
     def inverse_dynamics(self, calls: int) -> None:
         state: tuple[Any, ...] = (self.base, self.twist, self.q, self.multipliers, self.inputs)
-        loops()[0](self.program, self.work, *state, calls)
+        loops()[0](self.program, self.work, *state, 3, calls)
 
     def tangent(self, calls: int) -> None:
         state: tuple[Any, ...] = (self.base, self.q, self.multipliers, self.inputs, self.columns, self.weights)
-        loops()[1](self.program, self.work, *state, calls)
+        loops()[1](self.program, self.work, *state, 3, calls)
 
     def error(self) -> float:
         self.inverse_dynamics(1)

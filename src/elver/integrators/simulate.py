@@ -11,6 +11,7 @@ import os
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -309,11 +310,13 @@ class _Recorder:
     ) -> None:
         self.system, self.march, self.every = system, march, every
         self.seen = 0
-        self.times: list[Array] = []
-        self.records: list[dict[str, Array]] = []
+        # times and records together, so that Ctrl-C cannot come between them
+        self.records: list[tuple[Array, dict[str, Array]]] = []
         self.file = None if file is None else RunFile(file)
         self.attributes = {
             "title": f"elver simulation of {system.rod.name}",
+            "elver_version": version("elver"),
+            "conventions": "SI units, radians; six-vectors angular first; world z up; quaternions scalar first",
             "method": repr(method),
             "step": repr(step) if isinstance(step, Adaptive) else float(step),
             "model": dumps(system, duration=duration),
@@ -325,20 +328,29 @@ class _Recorder:
         self.seen += times.size
         if not keep.any():
             return
-        times, out = times[keep], {name: values[keep] for name, values in out.items()}
-        self.times.append(times)
-        self.records.append(out)
-        if self.file is not None:
-            self.file.append(self._dataset(times, out))
+        self.records.append((times[keep], {name: values[keep] for name, values in out.items()}))
+        self._write()
+
+    def _write(self) -> None:
+        """Bring the file up to date with the records; an append that Ctrl-C cut short is made up for."""
+        if self.file is None:
+            return
+        done = 0
+        for times, out in self.records:
+            done += times.size
+            if done > self.file.steps:
+                self.file.append(self._dataset(times, out))
 
     def finish(self, status: str) -> xr.Dataset:
         """The whole run; its status also goes to the file."""
         if self.file is not None:
+            self._write()
             self.file.close(status)
         if not self.records:
             return xr.Dataset(attrs={**self.attributes, "status": status})
-        out = {name: np.concatenate([r[name] for r in self.records]) for name in self.records[0]}
-        return self._dataset(np.concatenate(self.times), out).assign_attrs(status=status)
+        times = np.concatenate([times for times, _ in self.records])
+        out = {name: np.concatenate([r[name] for _, r in self.records]) for name in self.records[0][1]}
+        return self._dataset(times, out).assign_attrs(status=status)
 
     def _dataset(self, times: Array, out: dict[str, Array]) -> xr.Dataset:
         system = self.system

@@ -282,3 +282,22 @@ def test_a_stick_made_stiff_follows_the_rigid_cylinder(make: SimpleNamespace) ->
     _, turned = free_rigid_body(inertia, spin / inertia, [0.0, 1.0])
     axis = R[k] @ turned[1] @ (0.5, 0.0, 0.0)
     np.testing.assert_allclose(make.tip(run, 1.5), centre[-1] + axis, atol=0.01)
+
+
+def test_stiff_flying_rod_meets_every_bound_with_the_midpoint_rule(make: SimpleNamespace) -> None:
+    """Three functions, 10 ms, ten seconds: momentum, energy, mass centre, tips and Newton's effort together."""
+    system, inputs = make.flying_stick(modes=3)
+    run = ev.simulate(system, None, 10.0, 1e-2, ev.ImplicitMidpoint(tolerance=1e-6), inputs)
+    time = run["time"].values
+    free = time > 0.5 + 1e-9
+    impulse = np.array([2.675, 0.0, 0.0])  # N s, of the triangular force
+    assert np.abs(run["momentum"].values[free][:, 3:] - impulse).max() < 0.01 * 2.675
+    energy = run["energy/total"].values[free]
+    assert np.ptp(energy) < 0.01 * energy[0]
+    weights = system.rod.grid.weights
+    centre = np.einsum("n,tnc->tc", weights, run["rod/position"].values) / system.rod.length
+    assert centre[500, 0] == pytest.approx(1.9178, abs=2e-3)  # Newton's law
+    ends = run["rod/position"].values[100]
+    np.testing.assert_allclose(ends[-1], (0.126, 0.236, 0.489), atol=0.01)  # shooting, Boyer 2023 test 3
+    np.testing.assert_allclose(ends[0], (0.973, -0.269, 0.364), atol=0.01)
+    assert run["newton_iterations"].values.max() <= 5

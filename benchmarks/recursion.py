@@ -17,7 +17,8 @@ import numpy as np
 import elver as ev
 from elver.cli.bench import Row, cpu_time, row
 from elver.dynamics.core import core
-from elver.kernels.evaluate import evaluate_residual, evaluate_tangent
+from elver.kernels.evaluate import evaluate_residual
+from elver.kernels.tangent import evaluate_tangent
 from elver.kernels.twin import twin_residual
 
 ACCURACY = 1e-12

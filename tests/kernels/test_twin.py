@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elver.kernels.evaluate import evaluate_residual, evaluate_tangent
+from elver.kernels.evaluate import evaluate_residual
 from elver.kernels.program import Program, work_for
+from elver.kernels.tangent import evaluate_tangent
 from elver.kernels.twin import twin_residual, twin_tangent
 
 # Rounding of two different orders of summation.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import typeof, types
 
-from elver.kernels import evaluate, march, observe
+from elver.kernels import evaluate, march, observe, tangent
 from elver.kernels.program import smallest_program, work_for
 
 __all__ = [
@@ -77,7 +77,7 @@ class _Pointer(types.WrapperAddressProtocol):
 def _pointers() -> tuple[_Pointer, _Pointer]:
     return (
         _Pointer(evaluate.evaluate_residual, _residual_signature()),
-        _Pointer(evaluate.evaluate_tangent, _tangent_signature()),
+        _Pointer(tangent.evaluate_tangent, _tangent_signature()),
     )
 
 
@@ -144,8 +144,8 @@ def evaluate_residual(*arguments: Any) -> None:
 
 
 def evaluate_tangent(*arguments: Any) -> None:
-    """:func:`elver.kernels.evaluate.evaluate_tangent`."""
-    _plain(evaluate.evaluate_tangent, _tangent_signature)(*arguments)
+    """:func:`elver.kernels.tangent.evaluate_tangent`."""
+    _plain(tangent.evaluate_tangent, _tangent_signature)(*arguments)
 
 
 def observe_states(*arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Residual of a system and its tangent: the two functions that every solver calls.
+"""Residual of a system, one of the two functions that every solver calls; the other is its tangent.
 
     R = Q_inertia + Q_elastic + Q_damping - Q_load - Q_act + Jᵀλ ,   closure rows below,
     matrix = w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' ,   closure blocks beside and below.
@@ -9,12 +9,11 @@ Unknowns run: free base (6), coordinates (n), multipliers (m). Order of multipli
 from __future__ import annotations
 
 from elver.kernels.cache import kernel
-from elver.kernels.closures import hold_diagonal, hold_residual, hold_tangent
+from elver.kernels.closures import hold_residual
 from elver.kernels.recursion import backward, forward, project, registers
-from elver.kernels.strain_loads import strain_residual, strain_tangent
-from elver.kernels.tangent import tangent, tangent_backward
+from elver.kernels.strain_loads import strain_residual
 
-__all__ = ["evaluate_residual", "evaluate_tangent"]
+__all__ = ["evaluate_residual"]
 
 
 @kernel
@@ -44,35 +43,4 @@ def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
         offset, p.component, p.K_elastic, p.D_elastic, p.muscle_input, p.muscle_force, p.point_phi, p.point_rest,
         p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length, p.tendon_path, p.tendon_weight,
         q, multipliers, inputs, w.vector, w.tendon_rate, residual,
-    )
-
-
-@kernel
-def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, weights, jets):
-    """work.matrix = tangent at the state of the last :func:`evaluate_residual`."""
-    p, w, matrix = program, work, work.matrix
-    offset = 6 * p.free[0]
-    for i in range(matrix.shape[0]):
-        for k in range(matrix.shape[1]):
-            matrix[i, k] = 0.0
-    tangent_backward(
-        p.inertia, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
-        inputs, jets, w.pose, w.eta, w.stiffness, w.vector, w.tangent_map,
-    )
-    hold_tangent(
-        p.hold_frame, p.hold_pose, p.row_hold, p.row_axes, base, multipliers,
-        w.pose, w.vector, w.closure_map, w.stiffness,
-    )
-    tangent(
-        offset, p.segment, p.active, p.slot_start, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
-        p.hold_frame, p.row_hold, w.closure, w.register, w.pose, w.eta, w.acc, w.force, w.stiffness,
-        w.column, w.local, w.hessian, w.combined, w.reaction, w.prefix, w.prefix_row, w.row, w.adjoint,
-        w.column_adjoint, w.vector, w.scalar, w.stumpff, w.tangent_map,
-        base_columns, weights, jets, matrix,
-    )
-    hold_diagonal(offset + p.component.size, p.row_axes, matrix)
-    strain_tangent(
-        offset, p.component, p.K_elastic, p.D_elastic, p.point_phi, p.point_rest,
-        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
-        q, multipliers, inputs, weights, w.vector, w.tendon_rate, w.hessian6, matrix,
     )

@@ -19,7 +19,8 @@ The readable twin of this module is :mod:`elver.kernels.twin`.
 from __future__ import annotations
 
 from elver.kernels.algebra import add_bracket, add_coad
-from elver.kernels.cache import inner
+from elver.kernels.cache import inner, kernel
+from elver.kernels.closures import hold_diagonal, hold_tangent
 from elver.kernels.recursion import (
     add_bracket_jet,
     add_tangent_transposed,
@@ -29,8 +30,9 @@ from elver.kernels.recursion import (
     to_world,
     wrench_to_body,
 )
+from elver.kernels.strain_loads import strain_tangent
 
-__all__ = ["tangent", "tangent_backward"]
+__all__ = ["evaluate_tangent", "tangent_backward"]
 
 
 @inner
@@ -150,18 +152,32 @@ def _add_hat(b, i, k, scale, x, y, z):
     b[i + 2, k + 1] += scale * x
 
 
-@inner
-def tangent(
-    offset, segment, active, slot_start, poly_size, poly_pair, poly_beta, poly_linear, moment_phi,
-    hold_frame, row_hold, closure, register, pose, eta, acc, force, B,
-    column, z, hessian, u, y, U, rows, row, bar, dbar, v, dual, cs, maps,
-    base_columns, weights, jets, matrix,
-):
-    """Add weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'' to ``matrix``, with closure rows and columns.
+@kernel
+def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, weights, jets):
+    """work.matrix = weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'', with closure rows and columns.
 
-    ``base_columns`` (18, 6): body variations (δζ, δη, δη') of the base per unknown of the base.
-    ``force`` must hold summed wrenches (after :func:`project`), ``B`` the matrices of single frames.
+    Taken at the state of the last :func:`elver.kernels.evaluate.evaluate_residual`, whose poses and summed wrenches are
+    in ``work``. ``base_columns`` (18, 6): body variations (δζ, δη, δη') of the base per unknown of the base.
     """
+    p, w, matrix = program, work, work.matrix
+    segment, active, slot_start, poly_size, moment_phi = p.segment, p.active, p.slot_start, p.poly_size, p.phi
+    poly_pair, poly_beta, poly_linear = p.poly_pair, p.poly_beta, p.poly_linear
+    hold_frame, row_hold, closure = p.hold_frame, p.row_hold, w.closure
+    register, pose, eta, acc, force, B = w.register, w.pose, w.eta, w.acc, w.force, w.stiffness
+    column, z, hessian, u, y, U, rows = w.column, w.local, w.hessian, w.combined, w.reaction, w.prefix, w.prefix_row
+    row, bar, dbar, v, dual, cs, maps = (
+        w.row, w.adjoint, w.column_adjoint, w.vector, w.scalar, w.stumpff, w.tangent_map
+    )  # fmt: skip
+    offset = 6 * p.free[0]
+    for i in range(matrix.shape[0]):
+        for k in range(matrix.shape[1]):
+            matrix[i, k] = 0.0
+    # Matrices of single frames
+    tangent_backward(
+        p.inertia, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
+        inputs, jets, pose, eta, B, v, maps,
+    )
+    hold_tangent(hold_frame, p.hold_pose, row_hold, p.row_axes, base, multipliers, pose, v, w.closure_map, B)
     size, width = row.size, 6 * jets
     w0, w1, w2 = weights[0], weights[1], weights[2]
     # Suffix sums
@@ -261,6 +277,12 @@ def tangent(
                     for c in range(size):
                         out[c] += value * row[c]
             _closures(hold_frame, row_hold, closure, i + 1, U, rows, size, matrix)
+    hold_diagonal(offset + p.component.size, p.row_axes, matrix)
+    strain_tangent(
+        offset, p.component, p.K_elastic, p.D_elastic, p.point_phi, p.point_rest,
+        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
+        q, multipliers, inputs, weights, v, w.tendon_rate, w.hessian6, matrix,
+    )
 
 
 @inner("void(f8[::1], f8[:,::1], f8[:,::1], i8, i8, f8[::1])")

@@ -6,6 +6,7 @@ Gauss methods their tableau; :mod:`elver.integrators.simulate` runs both.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -46,13 +47,13 @@ class Method:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneStep(Method):
+class OneStep(Method, ABC):
     """A member of the generalized-α family."""
 
     @property
+    @abstractmethod
     def scheme(self) -> tuple[float, float, float, float]:
         """(β, γ, α_m, α_f)."""
-        raise AssertionError("a OneStep method gives its scheme")
 
 
 def check_rho(rho_inf: float, low: float) -> float:

@@ -8,6 +8,7 @@ by default. Every dimension is a number, a :class:`Taper`, or a vectorised calla
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
@@ -91,7 +92,7 @@ def _check_shear_correction(value: ShearCorrection) -> ShearCorrection:
     return (k_y, k_z)
 
 
-class _Shape:
+class _Shape(ABC):
     """Common ground of the sections: optional torsion constant and shear correction."""
 
     torsion_constant: Dimension | None
@@ -115,9 +116,9 @@ class _Shape:
         k_y, k_z = k if isinstance(k, tuple) else (k, k)
         return SectionProperties(area, I_y, I_z, torsion, np.full(s.shape, k_y), np.full(s.shape, k_z))
 
+    @abstractmethod
     def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
         """Half extents along y and z [m] at ``s`` [m]."""
-        raise NotImplementedError
 
     def reach(self, s: ArrayLike, length: float, y: Array, z: Array) -> Array:
         """How far out (y, z) [m] lies at ``s``: 1 on the ellipse through the half widths, above 1 outside."""

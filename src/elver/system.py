@@ -45,7 +45,7 @@ class System:
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
             raise BadInput(
-                f"mechanism = {self.mechanism!r}: give a Mechanism, for example Mechanism.clamped(rod)"
+                f"mechanism is a {type(self.mechanism).__name__}: give a Mechanism, for example Mechanism.clamped(rod)"
             )
         for name, kinds, example in (
             ("actuators", Actuator, "Tendon(rod, path=parallel(y=0.0, z=6e-3))"),

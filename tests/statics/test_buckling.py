@@ -176,3 +176,16 @@ def test_a_load_beyond_the_limit_point_says_how_far_one_came(snapping):
     assert 0.9 * limit < last.inputs[0] <= limit  # the last load in balance, and its shape
     assert last.residual < 1e-9
     assert caught.value.history
+
+
+@pytest.mark.parametrize("turn", [0.05, 0.25, 0.45, 0.5, 1.0])
+def test_the_verdict_on_a_couple_fixed_in_space_is_that_of_the_vibrations(turn: float) -> None:
+    """Such a couple has no potential in space: `stable` must agree with whether any natural vibration grows."""
+    material = ev.Material(young=5e7, poisson=0.5, density=1000.0)
+    rod = ev.Rod(1.0, ev.Circle(0.01), material, ev.Legendre.kirchhoff(6))
+    EI = rod.stiffness([0.0])[0, 2]
+    couple = ev.PointWrench(rod, moment=(0.0, 0.0, 2.0 * np.pi * EI * turn))
+    system = ev.System(ev.Mechanism.clamped(rod), loads=[couple])
+    bent = ev.equilibrium(system)
+    grows = ev.modes(system, bent.state, count=rod.n).damping.min() < -1e-5
+    assert bent.stable == ev.stability(system, bent).stable == (not grows)

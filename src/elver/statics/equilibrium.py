@@ -206,7 +206,7 @@ def _finish(
 ) -> Equilibrium:
     norms = solver.norms
     matrix = solver.core.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
-    stable = _positive(matrix, solver.core)
+    stable = _positive(matrix, solver.core, a, u)
     residual = norms[-1] if norms else 0.0
     return Equilibrium(system, state_from(a, time), u, stable, iterations, residual)
 
@@ -224,10 +224,20 @@ def _reduced(matrix: Array, kernels: Core) -> tuple[Array, Array]:
     return Z.T @ K @ Z, Z
 
 
-def _positive(matrix: Array, kernels: Core) -> bool:
-    K, _ = _reduced(matrix, kernels)
+def _positive(matrix: Array, kernels: Core, a: Arrays, u: Array) -> bool:
+    """True when no small motion about the equilibrium grows.
+
+    With a potential the Hessian decides. Follower loads and couples fixed in space have none: then M⁻¹K decides,
+    whose eigenvalues must be real and positive (a negative one is divergence, a complex pair flutter; damping left
+    out).
+    """
+    K, Z = _reduced(matrix, kernels)
     if not _symmetric(K):
-        return bool(np.min(np.linalg.eigvals(K).real, initial=np.inf) > 0.0)
+        c, scale = kernels.coordinates, kernels.assembly.scale
+        mass = kernels.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
+        values = np.linalg.eigvals(np.linalg.solve(Z.T @ (scale[:, None] * mass * scale) @ Z, K))
+        # equal pairs (a round section) split by the root of rounding
+        return bool(np.all(values.real > 0.0) and np.all(np.abs(values.imag) <= 1e-5 * np.abs(values)))
     try:
         np.linalg.cholesky(0.5 * (K + K.T))
     except np.linalg.LinAlgError:
@@ -242,8 +252,9 @@ def _symmetric(K: Array) -> bool:
 def stability(system: System, at: Equilibrium, count: int = 6) -> Stability:
     """Stability of an equilibrium from the Hessian of its potential on the motions that holds allow.
 
-    Stable when all eigenvalues are positive. With follower loads the Hessian is not symmetric: real parts then tell
-    of divergence only, flutter needs :func:`elver.modes`.
+    Stable when all eigenvalues are positive. Follower loads and couples fixed in space have no potential: the
+    verdict is then that of the undamped small motions, divergence and flutter, and the eigenvalues shown are real
+    parts only.
     """
     kernels = core(system)
     matrix = kernels.tangent(_at_rest(at.state), at.inputs, (1.0, 0.0, 0.0), jets=1)
@@ -255,4 +266,5 @@ def stability(system: System, at: Equilibrium, count: int = 6) -> Stability:
         order = np.argsort(complex_values.real)
         values, vectors = complex_values.real[order], complex_vectors.real[:, order]
     shapes = kernels.assembly.scale[:, None] * (Z @ vectors)
-    return Stability(bool(values[0] > 0.0), values[:count], shapes[:, :count])
+    stable = _positive(matrix, kernels, _at_rest(at.state), at.inputs)
+    return Stability(stable, values[:count], shapes[:, :count])

@@ -292,12 +292,29 @@ def _newton_step(
             memory[0] = min(max(first, 1e-3), 0.9)
             if first > 0.02:
                 memory[1] = -1.0  # the next step begins with a new matrix
+            if _far(m.total, m.scale, offset):
+                break
             return count
         if fresh and contraction > 0.1:
             memory[1] = -1.0
         previous = size * factor
     memory[1] = -1.0
     return -1
+
+
+@kernel
+def _far(increment, scale, offset):
+    """True when a strain turns the rod by more than a full turn in one step, or is not a number.
+
+    The equations of a long step have further solutions, wound up and with no limit on their energy. Newton may find
+    one of them; a step that far is refused and divided.
+    """
+    largest = 0.0
+    for k in range(offset, increment.size):
+        value = abs(increment[k]) / scale[k]
+        if not value <= largest:
+            largest = value
+    return not largest <= 6.3
 
 
 @kernel
@@ -508,6 +525,8 @@ def _newton_gauss(
             memory[0] = min(max(first, 1e-3), 0.9)
             if first > 0.02:
                 memory[1] = -1.0
+            if _far(m.stage[2, s - 1], m.scale, offset):
+                break
             return count
         if fresh and contraction > 0.1:
             memory[1] = -1.0

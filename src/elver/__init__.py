@@ -17,6 +17,7 @@ _HOME = {
         "Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled smooth_step "
         "triangle"
     ),
+    "elver.bodies": "Box Cylinder RigidBody Sphere",
     "elver.dynamics": (
         "energy forward_dynamics inverse_dynamics linearize mass_matrix modes momentum nodes poses "
         "tangent_inverse_dynamics"
@@ -27,7 +28,10 @@ _HOME = {
         "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark simulate state_at"
     ),
     "elver.io": "RunFile load save",
-    "elver.mechanism": "Hold Mechanism Motion",
+    "elver.mechanism": (
+        "Clamped Cylindrical Driven Fixed Floating Frame Free Hold Mechanism Motion Planar Prismatic Revolute "
+        "Spherical Universal"
+    ),
     "elver.rods": (
         "Chebyshev Circle Ellipse Legendre Magnus Material PiecewiseConstant PiecewiseLinear Rectangle Rod "
         "RungeKuttaMuntheKaas Sampled Section Spectral Taper Tube"
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
         smooth_step,
         triangle,
     )
+    from elver.bodies import Box, Cylinder, RigidBody, Sphere
     from elver.dynamics import (
         energy,
         forward_dynamics,
@@ -81,7 +86,23 @@ if TYPE_CHECKING:
         state_at,
     )
     from elver.io import RunFile, load, save
-    from elver.mechanism import Hold, Mechanism, Motion
+    from elver.mechanism import (
+        Clamped,
+        Cylindrical,
+        Driven,
+        Fixed,
+        Floating,
+        Frame,
+        Free,
+        Hold,
+        Mechanism,
+        Motion,
+        Planar,
+        Prismatic,
+        Revolute,
+        Spherical,
+        Universal,
+    )
     from elver.rods import (
         Chebyshev,
         Circle,

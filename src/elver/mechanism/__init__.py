@@ -1,7 +1,40 @@
-"""Mechanisms: how a rod is attached to the world, at its base and where it is held."""
+"""Mechanisms: rods and rigid bodies, the joints between them, and what their base does."""
 
 from elver.mechanism.base import Base, Clamped, Driven, Free, Motion
+from elver.mechanism.frame import Frame, FrameLike, Part, as_frame
 from elver.mechanism.hold import Hold
+from elver.mechanism.joints import (
+    Cylindrical,
+    Fixed,
+    Floating,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
 from elver.mechanism.mechanism import Mechanism
 
-__all__ = ["Base", "Clamped", "Driven", "Free", "Hold", "Mechanism", "Motion"]
+__all__ = [
+    "Base",
+    "Clamped",
+    "Cylindrical",
+    "Driven",
+    "Fixed",
+    "Floating",
+    "Frame",
+    "FrameLike",
+    "Free",
+    "Hold",
+    "Joint",
+    "Mechanism",
+    "Motion",
+    "Part",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+    "Universal",
+    "as_frame",
+]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, finite, positive
+from elver.numerics.differences import FIRST, OFFSETS, SECOND
 
 __all__ = ["Base", "Clamped", "Driven", "Free", "Motion", "check_pose", "check_rotation"]
 
@@ -79,11 +80,6 @@ class Free:
         return np.array(self.pose)
 
 
-# Central differences of order 6 on seven points, for the first and second derivative.
-_FIRST = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60.0
-_SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / 180.0
-
-
 @dataclass(frozen=True, eq=False)
 class Motion:
     """A prescribed motion of a frame.
@@ -114,22 +110,21 @@ class Motion:
         if self.twist is not None:
             eta = self._vector("twist", self.twist, t)
         else:
-            eta = _vee(_inverse(g) @ self._difference(self.pose, t, _FIRST, 1))
+            eta = _vee(_inverse(g) @ self._difference(self.pose, t, FIRST, 1))
         if self.acceleration is not None:
             return g, eta, self._vector("acceleration", self.acceleration, t)
         if self.twist is not None:
-            return g, eta, self._difference(self.twist, t, _FIRST, 1)
+            return g, eta, self._difference(self.twist, t, FIRST, 1)
         # g'' = g (η̂ η̂ + dη̂/dt)
-        twice = _inverse(g) @ self._difference(self.pose, t, _SECOND, 2)
+        twice = _inverse(g) @ self._difference(self.pose, t, SECOND, 2)
         return g, eta, _vee(twice - _hat(eta) @ _hat(eta))
 
     def _vector(self, name: str, function: Callable[[float], ArrayLike], t: float) -> Array:
         return finite(f"{name} of the motion at t = {t:g} s", function(t), (6,), "rad/s.. and m/s..")
 
     def _difference(self, function: Callable[[float], Any], t: float, rule: Array, power: int) -> Array:
-        total = sum(
-            c * np.asarray(function(t + k * self.step), float) for k, c in zip(range(-3, 4), rule) if c
-        )
+        points = (t + OFFSETS * self.step).tolist()
+        total = sum(c * np.asarray(function(x), float) for x, c in zip(points, rule) if c)
         return np.asarray(total / self.step**power)
 
 

@@ -1,1 +1,1 @@
-"""Numerical tools without a word of mechanics: quadrature, polynomials."""
+"""Numerical tools without a word of mechanics: quadrature, polynomials, differences."""

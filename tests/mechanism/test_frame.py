@@ -46,7 +46,7 @@ def test_arc_length_of_a_section():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: as_frame("base"), r"there is no frame 'base': the only frame given as text is \"world\""),
+        (lambda: as_frame("base"), r"there is no frame 'base': only \"world\" is given as text"),
         (lambda: as_frame(("arm", "tip")), r"there is no frame 'arm'"),
         (lambda: as_frame(ROD), r"frame on the rod 'arm': say which section, such as Frame\(rod, \"tip\"\)"),
         (lambda: as_frame((ROD, 0.5)), r"'arm': at = 0.5 m lies outside the rod; choose s within \[0, 0.4\] m"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from elver.errors import BadInput
-from elver.mechanism import Clamped, Driven, Free, Hold, Mechanism, Motion
+from elver.mechanism import Clamped, Driven, Fixed, Free, Hold, Mechanism, Motion
 from elver.rods import Circle, Legendre, Material, Rod
 
 ROD = Rod(0.4, Circle(8e-3), Material(1e6, 1070.0, poisson=0.45), Legendre.kirchhoff(3))
@@ -20,7 +20,7 @@ def test_three_kinds_of_base():
     driven = Mechanism.driven(ROD, motion)
     assert isinstance(driven.base, Driven)
     assert driven.base.motion is motion
-    assert Mechanism(ROD).base == Clamped()
+    assert Mechanism(Fixed("world", (ROD, "base"))).base == Clamped()
 
 
 def test_a_hold_counts_its_rows():
@@ -72,9 +72,9 @@ def test_holds_are_kept_in_order_and_one_may_stand_alone():
             r"two holds are named 'pin': give each its own name",
         ),
         (lambda: Mechanism.clamped(ROD, holds=["tip"]), r"holds contains 'tip': give Hold"),
-        (lambda: Mechanism("arm"), r"rod = 'arm': give a Rod"),
+        (lambda: Mechanism.clamped("arm"), r"rod = 'arm': give a Rod"),
         (
-            lambda: Mechanism(ROD, "clamped"),
+            lambda: Mechanism(Fixed("world", (ROD, "base")), "clamped"),
             r"base = 'clamped': give Clamped\(pose\), Free\(pose\) or Driven",
         ),
     ],

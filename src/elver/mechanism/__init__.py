@@ -15,9 +15,11 @@ from elver.mechanism.joints import (
     Universal,
 )
 from elver.mechanism.mechanism import Mechanism
+from elver.mechanism.tree import Branch, Tree
 
 __all__ = [
     "Base",
+    "Branch",
     "Clamped",
     "Cylindrical",
     "Driven",
@@ -35,6 +37,7 @@ __all__ = [
     "Prismatic",
     "Revolute",
     "Spherical",
+    "Tree",
     "Universal",
     "as_frame",
 ]

@@ -37,8 +37,10 @@ class Frame:
 
     def __post_init__(self) -> None:
         part = self.part
-        if isinstance(part, str) and part != "world":
-            raise BadInput(f'there is no frame {part!r}: the only frame given as text is "world"; pass the part itself')
+        if isinstance(part, str):
+            if part != "world":
+                raise BadInput(f'there is no frame {part!r}: only "world" is given as text; for a part pass it itself')
+            object.__setattr__(self, "part", "world")  # the same text everywhere, so that places compare by identity
         if not isinstance(part, Part | str):
             raise BadInput(f'frame on {part!r}: give a Rod, a RigidBody or "world"')
         if isinstance(part, Rod):

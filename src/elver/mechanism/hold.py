@@ -1,7 +1,7 @@
-"""Holds: points of a rod whose position or orientation is prescribed, by multipliers.
+"""Holds: sections of a rod, or rigid bodies, whose position or orientation is prescribed, by multipliers.
 
-A hold at s prescribes components of the position p(s) in world axes [m] and rotations of the section about
-its axes; each prescribed component is one closure row with one multiplier.
+A hold prescribes components of the position p in world axes [m] and rotations of the section or body about its
+axes; each prescribed component is one closure row with one multiplier.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite
 from elver.mechanism.base import Rows, check_rotation
+from elver.mechanism.frame import Part
+from elver.rods import Rod
 from elver.rods.fields import Array, Station, check_name, station
 
 __all__ = ["Hold"]
@@ -24,10 +26,11 @@ Target: TypeAlias = tuple[float | None, float | None, float | None]
 
 @dataclass(frozen=True)
 class Hold:
-    """Position and/or orientation of one section prescribed in the world.
+    """Position and/or orientation of one section, or of a body, prescribed in the world.
 
     ``at`` is "tip", "base" or s [m]; ``position`` is (x, y, z) [m] with None for a component left free;
     ``orientation`` the 3 x 3 world-from-section, of which the rotations about ``orientation_axes`` are held.
+    ``part`` is the rod or body held, the only rod by default; a body is held at its frame, whatever ``at`` is.
     """
 
     at: Station = "tip"
@@ -35,10 +38,13 @@ class Hold:
     orientation: Rows | None = None
     orientation_axes: str = "xyz"
     name: str | None = None
+    part: Part | None = None
 
     def __post_init__(self) -> None:
         if self.name is not None:
             object.__setattr__(self, "name", check_name("hold", self.name))
+        if self.part is not None and not isinstance(self.part, Part):
+            raise BadInput(f"hold: part = {self.part!r}; give a Rod or a RigidBody, or leave it out for the only rod")
         label = self.label
         if isinstance(self.at, str):
             station(label, self.at, 1.0)
@@ -70,8 +76,11 @@ class Hold:
     @property
     def label(self) -> str:
         """How messages speak of it."""
+        if self.name is not None:
+            return f"hold {self.name!r}"
+        part = "" if self.part is None else f" on {self.part.name!r}"
         where = f"the {self.at}" if isinstance(self.at, str) else f"s = {self.at} m"
-        return f"hold at {where}" if self.name is None else f"hold {self.name!r}"
+        return f"hold{part} at {where}" if self.part is None or isinstance(self.part, Rod) else f"hold{part}"
 
     @property
     def position_axes(self) -> tuple[int, ...]:

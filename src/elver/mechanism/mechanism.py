@@ -1,64 +1,312 @@
-"""A mechanism: one rod, what its base does, and where it is held."""
+"""A mechanism: parts and who is connected to whom.
+
+Rods and rigid bodies are named by the joints between them, in any order; the tree, the cuts of the loops and the
+numbers of the coordinates follow (:mod:`elver.mechanism.tree`), and :meth:`Mechanism.explain` prints them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Self
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from elver.bodies import RigidBody
 from elver.errors import BadInput
 from elver.mechanism.base import _IDENTITY, Base, Clamped, Driven, Free, Motion, Rows
+from elver.mechanism.explain import explain
+from elver.mechanism.frame import Frame, FrameLike, Part, as_frame
 from elver.mechanism.hold import Hold
+from elver.mechanism.joints import Fixed, Floating, Joint
+from elver.mechanism.tree import Tree, component, grow, parts_of, start_pose
 from elver.rods import Rod
 
 __all__ = ["Mechanism"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Mechanism:
-    """A rod with its base and its holds; build one with :meth:`clamped`, :meth:`free` or :meth:`driven`."""
+    """Rods and rigid bodies, connected by ``joints``.
 
-    rod: Rod
-    base: Base = Clamped()  # noqa: RUF009 (a frozen value)
-    holds: tuple[Hold, ...] = ()
+    ``base`` says what the world of the joints does: it stands at a pose (Clamped), or moves (Driven). ``root`` is a
+    part (or a section of a rod) to grow the tree from, as a floating base; its ties to the world become closures.
+    Where Floating joints are all that ties the mechanism to the world, the first is the floating base by itself;
+    root="world" keeps it as a joint with coordinates. Then ``base`` reads Free(pose of the root).
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.rod, Rod):
-            raise BadInput(f"rod = {self.rod!r}: give a Rod")
-        if not isinstance(self.base, Base):
-            raise BadInput(f"base = {self.base!r}: give Clamped(pose), Free(pose) or Driven(motion)")
-        holds = (self.holds,) if isinstance(self.holds, Hold) else tuple(self.holds)
-        object.__setattr__(self, "holds", holds)
-        names = [hold.name for hold in holds if isinstance(hold, Hold)]
-        for hold in holds:
+    >>> Mechanism([Revolute("world", (left, "base")), Revolute("world", (right, "base")),
+    ...            Fixed((left, "tip"), platform), Revolute((right, "tip"), platform)])
+    """
+
+    joints: tuple[Joint, ...]
+    base: Base
+    holds: tuple[Hold, ...]
+    root: Frame | None
+
+    def __init__(
+        self,
+        joints: Iterable[Joint] | Joint = (),
+        base: Base = Clamped(),  # noqa: B008 (a frozen value)
+        holds: Iterable[Hold] | Hold = (),
+        root: FrameLike | None = None,
+        *,
+        rod: Rod | None = None,
+    ) -> None:
+        if rod is not None:  # replace(mechanism, rod=...): the same with another rod in the place of the only one
+            same = type(self)(joints, base, holds, root)
+            vars(self).update(vars(same.with_part(same.rod, rod)))
+            return
+        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        if not isinstance(base, Base):
+            raise BadInput(f"base = {base!r}: give Clamped(pose), Free(pose) or Driven(motion)")
+        put("base", base)
+        put("joints", _named(joints))
+        _check_names(parts_of(self.joints))
+        put("root", None if root is None else self._check_root(root))
+        if self._root.part != "world":
+            put("joints", _in_the_world(self.joints, base))
+            put("base", self._floating_base())
+        elif isinstance(base, Free):
+            raise BadInput('base = Free(...): nothing floats; add Floating("world", part), or say root=part')
+        self._check_masses()
+        put("holds", _several(holds))
+        self._check_holds()
+
+    # The usual ones -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def clamped(cls, rod: Part, pose: ArrayLike | None = None, holds: Iterable[Hold] = ()) -> Self:
+        """Base fixed at ``pose`` (4 x 4 world-from-base, identity by default)."""
+        return cls((Fixed("world", _foot(rod)),), Clamped(_given(pose)), _several(holds))
+
+    @classmethod
+    def free(cls, rod: Part, pose: ArrayLike | None = None, holds: Iterable[Hold] = ()) -> Self:
+        """Rod or body free to move; ``pose`` (4 x 4 world-from-base) is where it starts."""
+        return cls((Floating("world", _foot(rod)),), Free(_given(pose)), _several(holds))
+
+    @classmethod
+    def driven(cls, rod: Part, motion: Motion, holds: Iterable[Hold] = ()) -> Self:
+        """Base that follows ``motion``."""
+        return cls((Fixed("world", _foot(rod)),), Driven(motion), _several(holds))
+
+    # Parts --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Which joints carry parts, and which close loops."""
+        return grow(self.joints, self._root)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Rods and bodies in tree order."""
+        return self.tree.parts
+
+    @property
+    def rods(self) -> tuple[Rod, ...]:
+        """Rods in tree order."""
+        return tuple(part for part in self.parts if isinstance(part, Rod))
+
+    @property
+    def bodies(self) -> tuple[RigidBody, ...]:
+        """Rigid bodies in tree order."""
+        return tuple(part for part in self.parts if isinstance(part, RigidBody))
+
+    @property
+    def rod(self) -> Rod:
+        """The only rod."""
+        if len(self.rods) != 1:
+            raise BadInput(f"this mechanism has {_count(self.rods)}: say which part you mean")
+        return self.rods[0]
+
+    def part(self, name: str) -> Part:
+        """The rod or body of this name."""
+        for part in self.parts:
+            if part.name == name:
+                return part
+        raise BadInput(f"no part is named {name!r}: this mechanism has {_list(self.parts)}")
+
+    def joint(self, key: str | Joint) -> Joint:
+        """The joint of this name; or the one made of a joint that was handed in without a name."""
+        alike = [joint for joint in self.joints if key in (joint, joint.name)]
+        if not alike and isinstance(key, Joint):
+            alike = [joint for joint in self.joints if _alike(joint, key)]
+        if len(alike) == 1:
+            return alike[0]
+        shown = key.label if isinstance(key, Joint) else repr(key)
+        trouble = "is ambiguous, give it a name=" if alike else "is no joint of this mechanism"
+        raise BadInput(f"{shown} {trouble}: it has {_list(self.joints)}")
+
+    def held(self, hold: Hold) -> Frame:
+        """The frame that a hold prescribes."""
+        if hold.part is None and len(self.rods) != 1:
+            raise BadInput(f"{hold.label}: this mechanism has {_count(self.rods)}; say which part with part=...")
+        part = self.rod if hold.part is None else hold.part
+        if part not in self.parts:
+            raise BadInput(f"{hold.label}: {part.name!r} is connected to nothing: no joint of this mechanism names it")
+        return Frame(part, hold.s(part.length)) if isinstance(part, Rod) else Frame(part)
+
+    def with_part(self, old: Part, new: Part) -> Self:
+        """The same mechanism with ``new`` in the place of ``old``."""
+
+        def exchanged(frame: Frame) -> Frame:
+            return replace(frame, part=new) if frame.part is old else frame
+
+        joints = [replace(joint, a=exchanged(joint.a), b=exchanged(joint.b)) for joint in self.joints]
+        holds = [replace(hold, part=new) if hold.part is old else hold for hold in self.holds]
+        return type(self)(joints, self.base, holds, self.root and exchanged(self.root))
+
+    def explain(self) -> str:
+        """Text that shows the tree, the cuts and their rows, and how coordinates are numbered."""
+        return explain(self.tree, self.base, self.holds)
+
+    # Base ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _root(self) -> Frame:
+        """Where the tree grows from: as asked for, else a part if nothing but Floating joints tie it to the world."""
+        if isinstance(self.root, Frame):
+            return self.root
+        ties = [joint for joint in self.joints if "world" in (joint.a.part, joint.b.part)]
+        feet = [joint.b if joint.a.part == "world" else joint.a for joint in ties]
+        once = len({frozenset(component(self.joints, foot.part)) for foot in feet}) == len(feet)
+        if feet and once and all(isinstance(joint, Floating) for joint in ties) and not isinstance(self.base, Driven):
+            return Frame(feet[0].part, feet[0].at)
+        return Frame("world")
+
+    def _check_root(self, root: Any) -> Frame:
+        frame = as_frame(_foot(root) if isinstance(root, Rod) else root)
+        if frame.part == "world":
+            return frame
+        if not np.array_equal(frame.g, np.eye(4)):
+            raise BadInput(f"root = {frame.label}: an offset has no meaning here; give the part, or (rod, s in m)")
+        if frame.part not in parts_of(self.joints):
+            raise BadInput(f"root = {frame.label} is connected to nothing: no joint names it")
+        if isinstance(self.base, Driven):
+            raise BadInput(f"root = {frame.label} floats, and base = Driven(...): choose one of the two")
+        return frame
+
+    def _floating_base(self) -> Free:
+        if isinstance(self.base, Free):
+            return self.base
+        return Free(_given(start_pose(self.joints, self._root)))
+
+    # Checks -------------------------------------------------------------------------------------------------
+
+    def _check_masses(self) -> None:
+        ends = Counter(part for joint in self.joints for part in (joint.a.part, joint.b.part))
+        for body in self.bodies:
+            if body.mass > 0.0 or ends[body] > 1:
+                continue
+            if any(isinstance(joint, Floating) and body in (joint.a.part, joint.b.part) for joint in self.joints):
+                raise BadInput(
+                    f"{body.name!r} floats without mass and with nothing attached: give mass > 0 kg, or join a part"
+                )
+
+    def _check_holds(self) -> None:
+        fixed = [b.child for b in self.tree.branches if isinstance(b.joint, Fixed) and b.parent.part == "world"]
+        names = Counter(hold.name for hold in self.holds if isinstance(hold, Hold))
+        for hold in self.holds:
             if not isinstance(hold, Hold):
                 raise BadInput(
                     f"holds contains {hold!r}: give Hold(at=..., position=... [m], orientation=...)"
                 )
-            if hold.s(self.rod.length) == 0.0 and not isinstance(self.base, Free):
+            frame = self.held(hold)
+            rod = isinstance(frame.part, Rod)
+            if any(foot.part is frame.part and (not rod or foot.s == frame.s) for foot in fixed):
+                where = f" (s = {frame.s:g} m)" if rod else ""
                 raise BadInput(
-                    f"{hold.label} (s = 0 m): this base is already prescribed; "
+                    f"{hold.label}{where}: this base is already prescribed; "
                     "hold another section, or use Mechanism.free"
                 )
-            if hold.name is not None and names.count(hold.name) > 1:
+            if hold.name is not None and names[hold.name] > 1:
                 raise BadInput(f"two holds are named {hold.name!r}: give each its own name=...")
 
-    @classmethod
-    def clamped(cls, rod: Rod, pose: ArrayLike | None = None, holds: Iterable[Hold] = ()) -> Self:
-        """Base fixed at ``pose`` (4 x 4 world-from-base, identity by default)."""
-        return cls(rod, Clamped(_given(pose)), _several(holds))
 
-    @classmethod
-    def free(cls, rod: Rod, pose: ArrayLike | None = None, holds: Iterable[Hold] = ()) -> Self:
-        """Base free to move; ``pose`` (4 x 4 world-from-base) is where it starts."""
-        return cls(rod, Free(_given(pose)), _several(holds))
+def _named(joints: Any) -> tuple[Joint, ...]:
+    """The joints, those without a name called after their kind: revolute-1, revolute-2, …"""
+    if isinstance(joints, Joint):
+        joints = (joints,)
+    if isinstance(joints, Part | str) or not isinstance(joints, Iterable):
+        raise BadInput(
+            f'joints = {joints!r}: give a list such as [Fixed("world", (rod, "base"))], or use Mechanism.clamped(rod)'
+        )
+    joints = tuple(joints)
+    seen: Counter[str] = Counter()
+    named = []
+    for joint in joints:
+        if not isinstance(joint, Joint):
+            raise BadInput(f'joints contains {joint!r}: give Fixed(a, b), Revolute(a, b, axis="z") and so on')
+        seen[joint.kind] += 1
+        named.append(joint if joint.name else replace(joint, name=f"{joint.kind}-{seen[joint.kind]}"))
+    if not joints:
+        raise BadInput('a mechanism without joints: give at least one, such as Fixed("world", (rod, "base"))')
+    if len(set(joints)) < len(joints):
+        twice = next(joint for joint, count in Counter(joints).items() if count > 1)
+        raise BadInput(f"{twice.label} is listed twice: list each joint once")
+    names = Counter(joint.name for joint in named)
+    for name, count in names.items():
+        if count > 1:
+            raise BadInput(f"two joints are named {name!r}: give each its own name=...")
+    return tuple(named)
 
-    @classmethod
-    def driven(cls, rod: Rod, motion: Motion, holds: Iterable[Hold] = ()) -> Self:
-        """Base that follows ``motion``."""
-        return cls(rod, Driven(motion), _several(holds))
+
+def _check_names(parts: Iterable[Part]) -> None:
+    seen: set[str] = set()
+    for part in parts:
+        if part.name in seen:
+            kind = type(part).__name__
+            raise BadInput(f"two parts are named {part.name!r}: give each its own, such as {kind}(..., name='left')")
+        if part.name == "world":
+            raise BadInput("a part is named 'world': give it another name=...")
+        seen.add(part.name)
+
+
+def _in_the_world(joints: Sequence[Joint], base: Base) -> tuple[Joint, ...]:
+    """The joints with their world frames moved to where a clamped base puts them: a floating root has no clamp."""
+    if not isinstance(base, Clamped) or base.pose == _IDENTITY:
+        return tuple(joints)
+
+    def moved(frame: Frame) -> Frame:
+        return Frame("world", pose=base.g @ frame.g) if frame.part == "world" else frame
+
+    return tuple(
+        replace(joint, a=moved(joint.a), b=moved(joint.b)) if "world" in (joint.a.part, joint.b.part) else joint
+        for joint in joints
+    )
+
+
+def _alike(joint: Joint, other: Joint) -> bool:
+    """Same kind between the same places; world frames may have been moved."""
+
+    def same(f: Frame, g: Frame) -> bool:
+        if f.part is not g.part or f.part == "world":
+            return f.part is g.part
+        return f.at == g.at and f.pose == g.pose
+
+    return (
+        type(joint) is type(other)
+        and same(joint.a, other.a)
+        and same(joint.b, other.b)
+        and (joint.axis, joint.start, joint.cut) == (other.axis, other.start, other.cut)
+        and other.name is None
+    )
+
+
+def _foot(part: Any) -> FrameLike:
+    if not isinstance(part, Part):
+        raise BadInput(f"rod = {part!r}: give a Rod or a RigidBody")
+    return (part, "base") if isinstance(part, Rod) else part
+
+
+def _count(rods: Sequence[Rod]) -> str:
+    return f"{len(rods)} rods ({_list(rods)})" if rods else "0 rods"
+
+
+def _list(named: Iterable[Any]) -> str:
+    return ", ".join(repr(value.name) for value in named)
 
 
 def _given(pose: ArrayLike | None) -> Rows:

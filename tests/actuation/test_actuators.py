@@ -237,3 +237,92 @@ def nan_beyond(s):
 def test_bad_actuators_are_refused(build, message):
     with pytest.raises(BadInput, match=message):
         build()
+
+
+# Through several rods ---------------------------------------------------------------------------------------
+
+NEAR = dataclasses.replace(ROD, name="near")
+MIDDLE = dataclasses.replace(ROD, length=0.2, name="middle")
+FAR = dataclasses.replace(ROD, length=0.3, name="far")
+
+
+@pytest.mark.parametrize("kind", [Tendon, SpooledTendon])
+def test_one_path_for_all_rods_is_taken_at_each_rods_own_arc_length(kind):
+    cable = kind([NEAR, MIDDLE, FAR], convergent(y=4e-3), start=0.1, end=0.25)
+    assert cable.rods == (NEAR, MIDDLE, FAR)
+    for rod, stretch, breaks in (
+        (NEAR, (0.1, 0.4), (0.1,)),
+        (MIDDLE, (0.0, 0.2), ()),
+        (FAR, (0.0, 0.25), (0.25,)),
+    ):
+        assert cable.stretch(rod) == stretch
+        assert cable.breaks_on(rod) == breaks
+        s = np.linspace(0.0, rod.length, 9)
+        D, D_prime, here = cable.geometry(s, rod)
+        assert here.tolist() == [stretch[0] <= x <= stretch[1] for x in s]
+        assert np.array_equal(here, cable.active(s, rod))
+        assert D[:, 1] == pytest.approx(np.where(here, 4e-3 * (1 - s / rod.length), 0.0))
+        assert D_prime[:, 1] == pytest.approx(np.where(here, -4e-3 / rod.length, 0.0))
+
+
+def test_each_rod_may_have_its_own_path():
+    cable = Tendon((NEAR, FAR), [parallel(y=3e-3), helical(5e-3, 1.0)])
+    assert cable.end == FAR.length
+    assert cable.geometry(S, NEAR)[0] == pytest.approx(Tendon(NEAR, parallel(y=3e-3)).geometry(S)[0])
+    s = np.linspace(0.0, FAR.length, 7)
+    for ours, alone in zip(cable.geometry(s, FAR), Tendon(FAR, helical(5e-3, 1.0)).geometry(s)):
+        assert np.array_equal(ours, alone)
+
+
+def test_one_rod_in_a_sequence_is_the_rod():
+    tendon = Tendon([ROD], [parallel(y=3e-3)], end=0.3)
+    assert tendon.rod is ROD
+    assert tendon.breaks == (0.3,) == tendon.breaks_on(ROD)
+    assert np.array_equal(tendon.geometry(S)[0], tendon.geometry(S, ROD)[0])
+
+
+def test_every_actuator_of_rods_names_its_rods():
+    for actuator in (
+        Tendon(ROD, parallel()),
+        SpooledTendon(ROD, parallel()),
+        Pressure(ROD, 1e-5),
+        Muscle(ROD, torque=(0, 0, 1)),
+    ):
+        assert actuator.rods == (ROD,)
+
+
+def test_the_warning_names_the_rod_that_the_cable_leaves():
+    with pytest.warns(ElverWarning, match=r"from the axis of 'far' at s = 0 m, outside the section") as caught:
+        Tendon([NEAR, FAR], [parallel(), parallel(z=0.02)])
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Tendon([], parallel()), r"tendon 'tendon': rod = \[\] is empty; give the rods in the order"),
+        (lambda: Tendon([ROD, "far"], parallel()), r"rod contains 'far'; give the rods in the order in which it runs"),
+        (lambda: Tendon([NEAR, FAR, NEAR], parallel()), r"the rod 'near' is listed twice; list each rod once"),
+        (
+            lambda: Tendon([NEAR, FAR], [parallel()] * 3),
+            r"tendon 'tendon': 3 paths for 2 rods; give one path for all, or one per rod",
+        ),
+        (lambda: Tendon(ROD, [parallel()] * 2), r"2 paths for 1 rod; give one path for all"),
+        (lambda: Tendon([NEAR, FAR], []), r"path = \[\]; give e.g. parallel"),
+        (lambda: Tendon([NEAR, FAR], parallel(), start=0.5), r"tendon 'tendon' on 'near': start = 0.5 m is not before"),
+        (lambda: Tendon([NEAR, FAR], parallel(), end=0.35), r"on 'far': end = 0.35 m lies beyond the rod"),
+        (
+            lambda: Tendon([NEAR, FAR], parallel()).breaks,
+            r"'tendon' runs through several rods, 'near', 'far': say which one is meant",
+        ),
+        (lambda: Tendon([NEAR, FAR], parallel()).geometry(S), r"'tendon' runs through several rods"),
+        (
+            lambda: Tendon([NEAR, FAR], parallel()).geometry(S, MIDDLE),
+            r"'tendon' does not run through the rod 'middle', only through 'near', 'far'",
+        ),
+        (lambda: Pressure([NEAR, FAR], 1e-5), r"pressure chamber 'pressure': rod = \[.*; give the Rod it runs along"),
+    ],
+)
+def test_bad_cables_are_refused(build, message):
+    with pytest.raises(BadInput, match=message):
+        build()

@@ -56,6 +56,11 @@ class Muscle:
             )
         self.stress(self.rod.grid.s)
 
+    @property
+    def rods(self) -> tuple[Rod, ...]:
+        """The rod it acts on, as for actuators that run along several."""
+        return (self.rod,)
+
     def stress(self, s: ArrayLike) -> Array:
         """Λ_act at ``s`` [m] for the input 1, (len(s), 6): couple [N m], force [N], section frame."""
         s = arc_lengths(s)

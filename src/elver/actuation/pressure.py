@@ -33,7 +33,7 @@ class Pressure(Routed):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "area", positive(f"chamber area of {self.name!r}", self.area, "m2"))
-        self._check_routing("pressure chamber")
+        self._check_routing("pressure chamber", several=False)
 
     def tension(self, pressure: float) -> float:
         """Tension [N] of the equivalent tendon, -p A_c."""

@@ -3,13 +3,17 @@
 With c = Γ + K × D + D′ the cable's tangent in the section frame, a tension T gives
 Λ_act = T (D × c; c) / |c| on [start, end]; equivalently Q_act = -T ∂(cable length)/∂q (Boyer 2023, eq. 17).
 The cable is anchored at ``end`` and runs in a sheath before ``start``.
+
+A cable may run through several rods, one after the other, with one tension: its length is the sum of its lengths
+along them. Inside a rigid body between two rods it is straight, keeps its length, and so adds nothing to Q_act.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,75 +27,140 @@ __all__ = ["Routed", "SpooledTendon", "Tendon"]
 
 
 class Routed:
-    """What tendons and pressure chambers share: a path on a stretch of a rod."""
+    """What tendons and pressure chambers share: a path on a stretch of a rod, or of rods in a row."""
 
-    rod: Rod
-    path: Path
+    rod: Rod | Sequence[Rod]
+    path: Path | Sequence[Path]
     name: str
     start: float
     end: float | None
     reach: float | None
 
-    def _check_routing(self, kind: str) -> None:
+    # Checks -------------------------------------------------------------------------------------------------
+
+    def _check_routing(self, kind: str, several: bool = True) -> None:
         object.__setattr__(self, "name", check_name(kind, self.name))
         label = f"{kind} {self.name!r}"
-        if not isinstance(self.rod, Rod):
-            raise BadInput(f"{label}: rod = {self.rod!r}; give the Rod it runs along")
-        if isinstance(self.path, type) or not callable(self.path):
-            raise BadInput(f"{label}: path = {self.path!r}; give e.g. parallel(y=5e-3, z=0.0) in m")
-        start, end = check_interval(label, self.start, self.end, self.rod.length)
+        self._check_rods(label, several)
+        self._check_paths(label)
+        first, last = self.rods[0], self.rods[-1]
+        if first is last:
+            start, end = check_interval(label, self.start, self.end, first.length)
+        else:
+            start, _ = check_interval(f"{label} on {first.name!r}", self.start, None, first.length)
+            _, end = check_interval(f"{label} on {last.name!r}", 0.0, self.end, last.length)
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "end", end)
         if self.reach is not None:
             object.__setattr__(self, "reach", positive(f"{label}: reach", self.reach, "m"))
         self._check_reach(label)
 
+    def _check_rods(self, label: str, several: bool) -> None:
+        given: Any = self.rod
+        if several and isinstance(given, list | tuple):
+            if not given:
+                raise BadInput(f"{label}: rod = {given!r} is empty; give the rods in the order in which it runs")
+            for rod in given:
+                if not isinstance(rod, Rod):
+                    raise BadInput(f"{label}: rod contains {rod!r}; give the rods in the order in which it runs")
+            for k, rod in enumerate(given):
+                if any(rod is other for other in given[:k]):
+                    raise BadInput(f"{label}: the rod {rod.name!r} is listed twice; list each rod once")
+            object.__setattr__(self, "rod", given[0] if len(given) == 1 else tuple(given))
+        elif not isinstance(given, Rod):
+            raise BadInput(f"{label}: rod = {given!r}; give the Rod it runs along")
+
+    def _check_paths(self, label: str) -> None:
+        given: Any = self.path
+        if isinstance(given, list | tuple) and given and all(map(_is_path, given)):
+            if len(given) != len(self.rods):
+                raise BadInput(
+                    f"{label}: {len(given)} paths for {len(self.rods)} rod{'s' * (len(self.rods) > 1)}; "
+                    "give one path for all, or one per rod"
+                )
+            object.__setattr__(self, "path", given[0] if len(given) == 1 else tuple(given))
+        elif not _is_path(given):
+            raise BadInput(f"{label}: path = {given!r}; give e.g. parallel(y=5e-3, z=0.0) in m")
+
     def _check_reach(self, label: str) -> None:
         """Warn when the path leaves the section, or the disks that ``reach`` tells of."""
-        s = self.rod.grid.s
-        s = s[self.active(s)] if self.active(s).any() else np.array([self.start, self.last])
-        D, _, _ = self.geometry(s)
-        radius = np.hypot(D[:, 1], D[:, 2])
-        if self.reach is not None:
-            outside = radius / self.reach
-            border = f"reach = {self.reach:g} m"
-        else:
-            outside = self.rod.section.reach(s, self.rod.length, D[:, 1], D[:, 2])
-            half_y, half_z = (h[np.argmax(outside)] for h in self.rod.section.half_widths(s, self.rod.length))
-            border = f"the section (half widths {half_y:g} m and {half_z:g} m)"
-        worst = int(np.argmax(outside))
-        if outside[worst] > 1.0 + 1e-9:
-            warnings.warn(
-                f"{label} runs {radius[worst]:g} m from the axis at s = {s[worst]:g} m, outside {border}; "
-                "it is computed as given: check the path, or state the radius of the disks that carry it "
-                f"with reach={radius.max():g}",
-                ElverWarning,
-                stacklevel=5,
-            )
+        for rod in self.rods:
+            s = rod.grid.s
+            on = self.active(s, rod)
+            s = s[on] if on.any() else np.array(self.stretch(rod))
+            D, _, _ = self.geometry(s, rod)
+            radius = np.hypot(D[:, 1], D[:, 2])
+            if self.reach is not None:
+                outside = radius / self.reach
+                border = f"reach = {self.reach:g} m"
+            else:
+                outside = rod.section.reach(s, rod.length, D[:, 1], D[:, 2])
+                half_y, half_z = (h[np.argmax(outside)] for h in rod.section.half_widths(s, rod.length))
+                border = f"the section (half widths {half_y:g} m and {half_z:g} m)"
+            worst = int(np.argmax(outside))
+            if outside[worst] > 1.0 + 1e-9:
+                of_rod = f" of {rod.name!r}" if len(self.rods) > 1 else ""
+                warnings.warn(
+                    f"{label} runs {radius[worst]:g} m from the axis{of_rod} at s = {s[worst]:g} m, outside {border}; "
+                    "it is computed as given: check the path, or state the radius of the disks that carry it "
+                    f"with reach={radius.max():g}",
+                    ElverWarning,
+                    stacklevel=5,
+                )
+
+    # Where it runs ------------------------------------------------------------------------------------------
+
+    @property
+    def rods(self) -> tuple[Rod, ...]:
+        """The rods it runs along, in order."""
+        return (self.rod,) if isinstance(self.rod, Rod) else tuple(self.rod)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Its path on each of the rods."""
+        return tuple(self.path) if isinstance(self.path, Sequence) else (self.path,) * len(self.rods)
 
     @property
     def last(self) -> float:
-        """Arc length [m] where it ends: ``end``, which is the tip where it was not given."""
-        return self.rod.length if self.end is None else self.end
+        """Arc length [m] on the last rod where it ends: ``end``, which is the tip where it was not given."""
+        return self.rods[-1].length if self.end is None else self.end
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Interior positions [m] where its action begins or ends."""
-        return tuple(s for s in (self.start, self.last) if 0.0 < s < self.rod.length)
+        """Interior positions [m] where its action begins or ends, on the only rod."""
+        return self.breaks_on()
 
-    def active(self, s: ArrayLike) -> NDArray[np.bool_]:
-        """Where it acts: True for ``s`` [m] within [start, end]."""
-        s = arc_lengths(s)
-        return (s >= self.start) & (s <= self.last)
+    def breaks_on(self, rod: Rod | None = None) -> tuple[float, ...]:
+        """Interior positions [m] of ``rod`` (the only one by default) where its action begins or ends."""
+        length = self.rods[self._place(rod)].length
+        return tuple(s for s in self.stretch(rod) if 0.0 < s < length)
 
-    def geometry(self, s: ArrayLike) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """D [m] and D′ [m/m] at ``s`` [m], each (len(s), 3), zero where not active; the mask of active."""
+    def stretch(self, rod: Rod | None = None) -> tuple[float, float]:
+        """First and last arc length [m] of ``rod`` (the only one by default) on which it acts."""
+        k = self._place(rod)
+        return (
+            self.start if k == 0 else 0.0,
+            self.last if k == len(self.rods) - 1 else self.rods[k].length,
+        )
+
+    def active(self, s: ArrayLike, rod: Rod | None = None) -> NDArray[np.bool_]:
+        """Where it acts on ``rod`` (the only one by default): True for ``s`` [m] within its stretch."""
         s = arc_lengths(s)
-        on = self.active(s)
+        start, end = self.stretch(rod)
+        return (s >= start) & (s <= end)
+
+    def geometry(self, s: ArrayLike, rod: Rod | None = None) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """D [m] and D′ [m/m] at ``s`` [m] of ``rod`` (the only one by default), and where it acts.
+
+        D and D′ are (len(s), 3), zero where it does not act; the mask is (len(s),).
+        """
+        s = arc_lengths(s)
+        on = self.active(s, rod)
         D, D_prime = np.zeros((s.size, 3)), np.zeros((s.size, 3))
         if on.any():
             shape = (int(on.sum()), 3)
-            returned = self.path(s[on], self.rod.length)
+            k = self._place(rod)
+            returned = self.paths[k](s[on], self.rods[k].length)
             for name, out, values in zip(("D", "D'"), (D, D_prime), returned):
                 values = np.asarray(values, dtype=float)
                 if values.shape != shape:
@@ -108,16 +177,35 @@ class Routed:
                 out[on] = values
         return D, D_prime, on
 
+    def _place(self, rod: Rod | None) -> int:
+        """Which of the rods is meant, counted from 0."""
+        names = ", ".join(repr(r.name) for r in self.rods)
+        if rod is None:
+            if len(self.rods) > 1:
+                raise BadInput(f"{self.name!r} runs through several rods, {names}: say which one is meant")
+            return 0
+        for k, own in enumerate(self.rods):
+            if rod is own:
+                return k
+        other = getattr(rod, "name", rod)
+        raise BadInput(f"{self.name!r} does not run through the rod {other!r}, only through {names}")
+
+
+def _is_path(value: Any) -> bool:
+    return callable(value) and not isinstance(value, type)
+
 
 @dataclass(frozen=True, eq=False)
 class Tendon(Routed):
     """Tendon pulled with a tension [N] ≥ 0, its input; it acts on [start, end] [m] of the rod.
 
-    ``reach`` [m] is the radius of the disks that carry it, where they stand out of the section.
+    ``reach`` [m] is the radius of the disks that carry it, where they stand out of the section. A tendon through
+    several rods has them as a sequence, in the order in which it runs, and one ``path`` for all (at each rod's own
+    arc length) or one per rod; ``start`` is then on the first rod and ``end`` on the last.
     """
 
-    rod: Rod
-    path: Path
+    rod: Rod | Sequence[Rod]
+    path: Path | Sequence[Path]
     name: str = "tendon"
     start: float = 0.0
     end: float | None = None
@@ -142,10 +230,13 @@ class Tendon(Routed):
 
 @dataclass(frozen=True, eq=False)
 class SpooledTendon(Routed):
-    """Tendon of which a length [m], its input, is wound in (positive shortens); tension follows."""
+    """Tendon of which a length [m], its input, is wound in (positive shortens); tension follows.
 
-    rod: Rod
-    path: Path
+    Rods, path and stretch are given as for :class:`Tendon`; through several rods it is one cable.
+    """
+
+    rod: Rod | Sequence[Rod]
+    path: Path | Sequence[Path]
     name: str = "spooled tendon"
     start: float = 0.0
     end: float | None = None

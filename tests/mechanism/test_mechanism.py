@@ -1,9 +1,13 @@
 """Mechanisms and holds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from elver.bodies import RigidBody
 from elver.errors import BadInput
+from elver.io.model import dumps, loads
 from elver.mechanism import Clamped, Driven, Fixed, Free, Hold, Mechanism, Motion
 from elver.rods import Circle, Legendre, Material, Rod
 
@@ -41,9 +45,54 @@ def test_holds_are_kept_in_order_and_one_may_stand_alone():
     assert Mechanism.free(ROD, holds=[Hold(at="base", position=(0, 0, 0))]).holds[0].rows == 3
 
 
+BODY = RigidBody.sphere(0.1, mass=1.0, name="platform")
+OTHER = Rod(0.3, Circle(8e-3), Material(1e6, 1070.0, poisson=0.45), Legendre.kirchhoff(3), name="other")
+PAIR = (Fixed("world", (ROD, "base")), Fixed((ROD, "tip"), (OTHER, "base")), Fixed((OTHER, "tip"), BODY))
+
+
+def test_holds_name_their_part():
+    on_body, on_rod = Hold(part=BODY, position=(0, 0, 0)), Hold(0.1, (0, 0, 0), part=OTHER)
+    mechanism = Mechanism(PAIR, holds=[on_body, on_rod])
+    assert mechanism.held(on_body).label == "platform"
+    assert mechanism.held(on_rod).label == "other at s = 0.1 m"
+    assert (on_body.label, on_rod.label) == ("hold on 'platform'", "hold on 'other' at s = 0.1 m")
+    alone = Hold(position=(0, 0, 0))
+    assert Mechanism.clamped(ROD, holds=alone).held(alone).s == ROD.length
+    assert Mechanism.free(BODY, holds=on_body).held(on_body).part is BODY
+
+
+def test_another_rod_in_the_place_of_the_only_one():
+    mechanism = Mechanism.clamped(ROD, holds=Hold("tip", (0, 0, 0), part=ROD))
+    changed = replace(mechanism, rod=OTHER)
+    assert changed.rod is OTHER
+    assert changed.holds[0].part is OTHER
+
+
+def test_a_mechanism_comes_back_from_its_text():
+    pin = Hold(part=BODY, position=(0, None, 0))
+    mechanism = Mechanism(PAIR, Clamped(np.diag([1.0, -1, -1, 1])), holds=pin, root=BODY)
+    again = loads(dumps(mechanism))
+    assert again.explain() == mechanism.explain()
+    assert again.base == mechanism.base
+    assert again.holds[0].part is again.part("platform") is again.tree.root.part
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (
+            lambda: Mechanism(PAIR, holds=Hold(position=(0, 0, 0))),
+            r"hold at the tip: this mechanism has 2 rods \('rod', 'other'\); say which part with part=",
+        ),
+        (
+            lambda: Mechanism.clamped(ROD, holds=Hold(part=BODY, position=(0, 0, 0))),
+            r"hold on 'platform': 'platform' is connected to nothing: no joint of this mechanism names it",
+        ),
+        (
+            lambda: Mechanism.clamped(BODY, holds=Hold(part=BODY, position=(0, 0, 0))),
+            r"hold on 'platform': this base is already prescribed",
+        ),
+        (lambda: Hold(part="tip", position=(0, 0, 0)), r"hold: part = 'tip'; give a Rod or a RigidBody"),
         (lambda: Hold(), r"hold at the tip holds nothing: give position \(m\)"),
         (lambda: Hold(position=(None,) * 3, name="pin"), r"hold 'pin' holds nothing"),
         (lambda: Hold(position=(1.0, 2.0)), r"position has 2 components; give \(x, y, z\) in m, None = free"),

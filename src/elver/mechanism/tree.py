@@ -174,9 +174,11 @@ def _ends(joint: Joint) -> tuple[Place, Place]:
 
 def _outward(joints: Iterable[Joint], place: Place) -> list[Branch]:
     """Branches that leave a part, or the world."""
-    leaving = [Branch(joint, joint.a, joint.b, False) for joint in joints if joint.a.part is place]
-    arriving = [Branch(joint, joint.b, joint.a, True) for joint in joints if joint.b.part is place]
-    return leaving + arriving
+    return [
+        Branch(joint, joint.a, joint.b, False) if joint.a.part is place else Branch(joint, joint.b, joint.a, True)
+        for joint in joints
+        if place in _ends(joint)
+    ]
 
 
 def _distances(joints: Iterable[Joint], sources: Iterable[Place]) -> dict[Place, int]:

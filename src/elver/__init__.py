@@ -14,8 +14,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "elver.actuation": (
-        "Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled smooth_step "
-        "triangle"
+        "Imposed Motor Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled "
+        "smooth_step triangle"
     ),
     "elver.bodies": "Box Cylinder RigidBody Sphere",
     "elver.dynamics": (
@@ -46,6 +46,8 @@ __all__ = sorted([*_MODULE, "__version__"])
 
 if TYPE_CHECKING:
     from elver.actuation import (
+        Imposed,
+        Motor,
         Muscle,
         Pressure,
         SpooledTendon,

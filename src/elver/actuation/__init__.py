@@ -1,5 +1,7 @@
-"""Actuation: tendons, muscles, pressure chambers, and signals in time."""
+"""Actuation: tendons, muscles, pressure chambers, motors, imposed motion, and signals in time."""
 
+from elver.actuation.imposed import Imposed, MotionSignal
+from elver.actuation.motor import Motor
 from elver.actuation.muscle import Muscle
 from elver.actuation.paths import (
     Convergent,
@@ -33,6 +35,9 @@ __all__ = [
     "C2Ramp",
     "Convergent",
     "Helical",
+    "Imposed",
+    "MotionSignal",
+    "Motor",
     "Muscle",
     "Parallel",
     "Path",

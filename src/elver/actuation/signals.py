@@ -62,6 +62,11 @@ class _Transition:
     def _mix(self, fraction: float) -> float:
         return self.before + (self.after - self.before) * fraction
 
+    def _scaled(self, value: float, first: float, second: float) -> tuple[float, float, float]:
+        """From a function of τ with its derivatives, 0 to 1, to value and rates in time."""
+        rise, span = self.after - self.before, self.t1 - self.t0
+        return self._mix(value), rise * first / span, rise * second / span**2
+
     def _tau(self, t: float) -> float:
         return min(max((t - self.t0) / (self.t1 - self.t0), 0.0), 1.0)
 
@@ -81,8 +86,16 @@ class SmoothStep(_Transition):
 
     def __call__(self, t: float) -> float:
         """Value at ``t`` [s]."""
+        return self.rates(t)[0]
+
+    def rates(self, t: float) -> tuple[float, float, float]:
+        """Value and its first and second rate at ``t`` [s]."""
         tau = self._tau(t)
-        return self._mix(tau**3 * (10.0 + tau * (6.0 * tau - 15.0)))
+        return self._scaled(
+            tau**3 * (10.0 + tau * (6.0 * tau - 15.0)),
+            30.0 * tau**2 * (1.0 - tau) ** 2,
+            60.0 * tau * (1.0 - tau) * (1.0 - 2.0 * tau),
+        )
 
 
 @dataclass(frozen=True)
@@ -91,8 +104,14 @@ class C2Ramp(_Transition):
 
     def __call__(self, t: float) -> float:
         """Value at ``t`` [s]."""
+        return self.rates(t)[0]
+
+    def rates(self, t: float) -> tuple[float, float, float]:
+        """Value and its first and second rate at ``t`` [s]."""
         tau = self._tau(t)
-        return self._mix(tau - float(np.sin(2.0 * np.pi * tau)) / (2.0 * np.pi))
+        turn = 2.0 * np.pi
+        sine, cosine = float(np.sin(turn * tau)), float(np.cos(turn * tau))
+        return self._scaled(tau - sine / turn, 1.0 - cosine, turn * sine)
 
 
 @dataclass(frozen=True)

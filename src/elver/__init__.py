@@ -39,6 +39,7 @@ _HOME = {
     "elver.statics": "continuation equilibrium inverse_statics stability",
     "elver.system": "State System",
     "elver.viz": "animate show",
+    "elver.viz.graph": "draw_graph",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
     from elver.statics import continuation, equilibrium, inverse_statics, stability
     from elver.system import State, System
     from elver.viz import animate, show
+    from elver.viz.graph import draw_graph
 
 
 def __getattr__(name: str) -> Any:

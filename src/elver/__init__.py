@@ -22,7 +22,9 @@ _HOME = {
         "energy forward_dynamics inverse_dynamics linearize mass_matrix modes momentum nodes poses "
         "tangent_inverse_dynamics"
     ),
-    "elver.environment": "DistributedWrench Gravity PointWrench",
+    "elver.environment": (
+        "DistributedWrench Feedback Gravity JointFriction JointSpring JointStop PointWrench SlidingFriction"
+    ),
     "elver.errors": "BadInput ElverWarning Interrupted NotConverged",
     "elver.integrators": (
         "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark simulate state_at"
@@ -76,7 +78,16 @@ if TYPE_CHECKING:
         poses,
         tangent_inverse_dynamics,
     )
-    from elver.environment import DistributedWrench, Gravity, PointWrench
+    from elver.environment import (
+        DistributedWrench,
+        Feedback,
+        Gravity,
+        JointFriction,
+        JointSpring,
+        JointStop,
+        PointWrench,
+        SlidingFriction,
+    )
     from elver.errors import BadInput, ElverWarning, Interrupted, NotConverged
     from elver.integrators import (
         HHT,

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from elver.bodies import RigidBody
 from elver.environment import DistributedWrench, Gravity, PointWrench
 from elver.errors import BadInput
 from elver.rods import Circle, Legendre, Material, Rod
 
 L = 0.4
 ROD = Rod(L, Circle(8e-3), Material(1e6, 1070.0, poisson=0.45), Legendre.kirchhoff(3))
+BODY = RigidBody.sphere(0.1, mass=2.0, name="hull")
 S = np.linspace(0.0, L, 11)
 
 
@@ -23,6 +25,34 @@ def test_point_wrench_is_angular_first():
     assert load.position == L
     assert PointWrench(ROD, at="base").position == 0.0
     assert PointWrench(ROD, at=0.1, frame="section").position == 0.1
+
+
+def test_point_wrench_on_a_rod_says_where_it_acts():
+    load = PointWrench(ROD, 0.1, force=(1, 0, 0), frame="section")
+    assert load.part is load.rod is load.site.part is ROD
+    assert load.site.s == 0.1
+    assert np.array_equal(load.site.g, np.eye(4))
+    assert load.follows
+    assert PointWrench(ROD).at == "tip"
+    assert not PointWrench(ROD).follows
+
+
+def test_point_wrench_on_a_body_acts_at_a_point_of_it():
+    load = PointWrench(BODY, force=(1, 2, 3), moment=(4, 5, 6))
+    assert load.part is load.site.part is BODY
+    assert load.wrench.tolist() == [4, 5, 6, 1, 2, 3]
+    assert load.at == (0.0, 0.0, 0.0)
+    assert np.array_equal(load.site.g, np.eye(4))
+    shifted = PointWrench(BODY, np.array([0.1, 0, -0.2]), frame="body")
+    assert shifted.site.g[:3, 3].tolist() == [0.1, 0.0, -0.2]
+    assert shifted.follows
+    assert getattr(load, "rod", None) is None
+
+
+def test_distributed_wrench_names_its_part_and_whether_it_follows():
+    assert DistributedWrench(ROD).part is ROD
+    assert not DistributedWrench(ROD).follows
+    assert DistributedWrench(ROD, frame="section").follows
 
 
 def test_distributed_wrench_acts_on_its_stretch():
@@ -41,7 +71,7 @@ def test_distributed_wrench_acts_on_its_stretch():
     assert grid.weights @ load.density(grid.s) == pytest.approx([0.04, 0, 0, 0, 0, -0.4], rel=1e-13)
 
 
-@pytest.mark.parametrize("load", [Gravity(), PointWrench(ROD), DistributedWrench(ROD)])
+@pytest.mark.parametrize("load", [Gravity(), PointWrench(ROD), PointWrench(BODY), DistributedWrench(ROD)])
 def test_inputs_scale_loads_and_are_checked(load):
     assert (load.unit, load.default) == ("1", 1.0)
     assert load.check(-2) == -2.0
@@ -66,7 +96,15 @@ def test_inputs_scale_loads_and_are_checked(load):
             lambda: PointWrench(ROD, frame="body"),
             r"frame = 'body'; say \"world\" \(dead load\) or \"section\"",
         ),
-        (lambda: PointWrench("arm"), r"load 'point wrench': rod = 'arm'; give the Rod it acts on"),
+        (lambda: PointWrench("arm"), r"part = 'arm'; give the Rod or the RigidBody it acts on"),
+        (lambda: PointWrench(BODY, at="tip"), r"at = 'tip'; on a body give the point \(x, y, z\) in m, in body axes"),
+        (lambda: PointWrench(BODY, at=(0, np.nan, 0)), r"load 'point wrench': at contains nan \(m\)"),
+        (
+            lambda: PointWrench(BODY, frame="section"),
+            r"frame = 'section'; say \"world\" \(dead load\) or \"body\" \(follower\)",
+        ),
+        (lambda: PointWrench(BODY).position, r"'point wrench' acts on the body 'hull', which has no arc length"),
+        (lambda: DistributedWrench(BODY), r"load 'distributed wrench': rod = RigidBody.*; give the Rod it acts on"),
         (lambda: DistributedWrench(ROD, end=0.5), r"end = 0.5 m lies beyond the rod; choose end <= 0.4 m"),
         (
             lambda: DistributedWrench(ROD, start=0.4),

@@ -1,8 +1,8 @@
-"""Given wrenches on a rod: at one section, or per metre along it.
+"""Given wrenches: on a section of a rod, on a rigid body, or per metre along a rod.
 
-A wrench is (moment; force), reduced to the centre of the section it acts on. In frame "world" it is a dead
-load, whose components in world axes stay as given; in frame "section" it follows the section. The input
-scales it.
+A wrench is (moment; force), reduced to the centre of the section, or the point of the body, it acts on. In frame
+"world" it is a dead load, whose components in world axes stay as given; in frame "section", on a body "body", it
+follows what it acts on. The input scales it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from elver.bodies import RigidBody
 from elver.errors import BadInput, finite
+from elver.mechanism import Frame, Part
 from elver.rods import Rod
 from elver.rods.fields import (
     Array,
@@ -30,29 +32,29 @@ from elver.rods.fields import (
 
 __all__ = ["DistributedWrench", "PointWrench"]
 
-Frame: TypeAlias = Literal["world", "section"]
+Axes: TypeAlias = Literal["world", "section"]
 _ZERO = (0.0, 0.0, 0.0)
 
 
-def _check_frame(label: str, frame: str) -> None:
-    if frame not in ("world", "section"):
-        raise BadInput(f'{label}: frame = {frame!r}; say "world" (dead load) or "section" (follower)')
-
-
-def _check_rod(label: str, rod: Rod) -> None:
-    if not isinstance(rod, Rod):
-        raise BadInput(f"{label}: rod = {rod!r}; give the Rod it acts on")
+def _check_axes(label: str, axes: str, follower: str = "section") -> None:
+    if axes not in ("world", follower):
+        raise BadInput(f'{label}: frame = {axes!r}; say "world" (dead load) or "{follower}" (follower)')
 
 
 @dataclass(frozen=True, eq=False)
 class PointWrench:
-    """Force [N] and moment [N m] on the section ``at`` ("tip", "base" or s [m]); its input scales both."""
+    """Force [N] and moment [N m] on one section of a rod or on a rigid body; its input scales both.
 
-    rod: Rod
-    at: Station = "tip"
+    ``part`` is the rod or the body. ``at`` is, on a rod, "tip" (the default), "base" or s [m]; on a body the point
+    (3,) [m] in body axes, by default the origin of the body frame. ``frame`` names the axes of the components:
+    "world" for a dead load; "section" on a rod, "body" on a body, for one that follows.
+    """
+
+    part: Part
+    at: Station | tuple[float, ...] = None  # type: ignore[assignment]  # left out, it is filled in below
     force: tuple[float, ...] = _ZERO
     moment: tuple[float, ...] = _ZERO
-    frame: Frame = "world"
+    frame: Literal["world", "section", "body"] = "world"
     name: str = "point wrench"
 
     unit: ClassVar[str] = "1"
@@ -61,22 +63,51 @@ class PointWrench:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name("load", self.name))
         label = f"load {self.name!r}"
-        _check_rod(label, self.rod)
-        _check_frame(label, self.frame)
-        s = station(label, self.at, self.rod.length)
-        if not isinstance(self.at, str):
-            object.__setattr__(self, "at", s)
+        if isinstance(self.part, Rod):
+            _check_axes(label, self.frame)
+            at = "tip" if self.at is None else self.at
+            s = station(label, at, self.part.length)
+            object.__setattr__(self, "at", at if isinstance(at, str) else s)
+        elif isinstance(self.part, RigidBody):
+            _check_axes(label, self.frame, "body")
+            at = _ZERO if self.at is None else self.at
+            if np.shape(at) != (3,):
+                raise BadInput(f"{label}: at = {at!r}; on a body give the point (x, y, z) in m, in body axes")
+            object.__setattr__(self, "at", numbers(f"{label}: at", at, 3, "m"))
+        else:
+            raise BadInput(f"{label}: part = {self.part!r}; give the Rod or the RigidBody it acts on")
         object.__setattr__(self, "force", numbers(f"{label}: force", self.force, 3, "N"))
         object.__setattr__(self, "moment", numbers(f"{label}: moment", self.moment, 3, "N m"))
 
     @property
+    def rod(self) -> Rod:
+        """The rod it acts on; a load on a body has none (AttributeError)."""
+        if not isinstance(self.part, Rod):
+            raise AttributeError(f"load {self.name!r} acts on the body {self.part.name!r}, not on a rod")
+        return self.part
+
+    @property
     def position(self) -> float:
-        """Arc length s [m] of the section the wrench acts on."""
-        return station(self.name, self.at, self.rod.length)
+        """Arc length s [m] of the section it acts on, for a load on a rod."""
+        if not isinstance(self.part, Rod):
+            raise BadInput(f"load {self.name!r} acts on the body {self.part.name!r}, which has no arc length")
+        return station(self.name, self.at, self.part.length)
+
+    @property
+    def site(self) -> Frame:
+        """Where it acts: the section of the rod, or the body frame shifted to the point."""
+        if isinstance(self.part, Rod):
+            return Frame(self.part, self.at)  # type: ignore[arg-type]  # a station on rods
+        return Frame(self.part, pose=self.at)
+
+    @property
+    def follows(self) -> bool:
+        """True if it turns with what it acts on, False for a dead load."""
+        return self.frame != "world"
 
     @property
     def wrench(self) -> Array:
-        """(moment; force) in the axes of ``frame``, (6,), for the input 1."""
+        """(moment; force) at its ``site``, in the axes of ``frame``, (6,), for the input 1."""
         return np.array([*self.moment, *self.force])
 
     def check(self, value: float) -> float:
@@ -94,7 +125,7 @@ class DistributedWrench:
     rod: Rod
     force: Field = _ZERO
     moment: Field = _ZERO
-    frame: Frame = "world"
+    frame: Axes = "world"
     start: float = 0.0
     end: float | None = None
     name: str = "distributed wrench"
@@ -105,14 +136,25 @@ class DistributedWrench:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name("load", self.name))
         label = f"load {self.name!r}"
-        _check_rod(label, self.rod)
-        _check_frame(label, self.frame)
+        if not isinstance(self.rod, Rod):
+            raise BadInput(f"{label}: rod = {self.rod!r}; give the Rod it acts on")
+        _check_axes(label, self.frame)
         start, end = check_interval(label, self.start, self.end, self.rod.length)
         object.__setattr__(self, "start", start)
         object.__setattr__(self, "end", end)
         object.__setattr__(self, "force", check_field(f"{label}: force", self.force, 3, "N/m"))
         object.__setattr__(self, "moment", check_field(f"{label}: moment", self.moment, 3, "N m/m"))
         self.density(self.rod.grid.s)
+
+    @property
+    def part(self) -> Rod:
+        """The rod, under the name that loads on bodies have too."""
+        return self.rod
+
+    @property
+    def follows(self) -> bool:
+        """True if it turns with the sections it acts on, False for a dead load."""
+        return self.frame != "world"
 
     @property
     def last(self) -> float:

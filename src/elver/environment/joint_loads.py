@@ -1,0 +1,164 @@
+"""Springs, friction and stops on one coordinate of a joint; they have no input.
+
+    spring      Q = -k (q - q_rest)
+    friction    Q = -(d q̇ + f tanh(q̇ / v))         viscous and smoothed dry friction
+    stop        Q = k max(lower - q, 0) - k max(q - upper, 0)
+
+Q is the generalized force on the coordinate: a torque [N m] where it turns, a force [N] where it slides.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from elver.errors import BadInput, finite, non_negative, positive
+from elver.mechanism import Joint
+from elver.rods.fields import check_name
+
+__all__ = ["JointFriction", "JointSpring", "JointStop"]
+
+
+class JointLoad:
+    """What loads on joints share: one coordinate of a joint, chosen by name."""
+
+    joint: Joint
+    coordinate: str
+    name: str
+
+    def _check_joint(self, kind: str) -> str:
+        """Fill in coordinate and name; returns how messages speak of this load."""
+        label = kind if self.name is None else f"{kind} {check_name(kind, self.name)!r}"
+        joint = self.joint
+        if not isinstance(joint, Joint):
+            raise BadInput(f"{label}: joint = {joint!r}; give the joint it acts on, such as a Revolute")
+        names = ", ".join(map(repr, joint.coordinate_names))
+        if not names:
+            raise BadInput(f"{label}: {joint.label} has no coordinate; choose a joint that moves, such as Revolute")
+        if self.coordinate is None and joint.n > 1:
+            raise BadInput(f"{label}: {joint.label} has several coordinates; choose one of {names}")
+        if self.coordinate is None:
+            object.__setattr__(self, "coordinate", joint.coordinate_names[0])
+        if self.coordinate not in joint.coordinate_names:
+            raise BadInput(f"{label}: {joint.label} has no coordinate {self.coordinate!r}; choose one of {names}")
+        if self.name is None:
+            words = [joint.name or joint.kind, *([self.coordinate] if joint.n > 1 else []), kind]
+            object.__setattr__(self, "name", "-".join(words))
+        return f"{kind} {self.name!r}"
+
+    @property
+    def index(self) -> int:
+        """Place of the coordinate within the joint, counted from 0."""
+        return self.joint.coordinate_names.index(self.coordinate)
+
+    @property
+    def coordinate_unit(self) -> str:
+        """ "rad" where the coordinate turns, "m" where it slides."""
+        return self.joint.coordinate_units[self.index]
+
+    @property
+    def effort_unit(self) -> str:
+        """Unit of the generalized force: "N m" or "N"."""
+        return "N m" if self.coordinate_unit == "rad" else "N"
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpring(JointLoad):
+    """Linear spring on a coordinate q: Q = -stiffness (q - rest).
+
+    ``stiffness`` [N m/rad or N/m]; ``rest`` [rad or m], where it is slack; ``coordinate`` is one of
+    ``joint.coordinate_names`` and may be left out where the joint has one.
+    """
+
+    joint: Joint
+    stiffness: float
+    rest: float = 0.0
+    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+
+    def __post_init__(self) -> None:
+        label = self._check_joint("spring")
+        unit = self.coordinate_unit
+        stiffness = non_negative(f"{label}: stiffness", self.stiffness, f"{self.effort_unit}/{unit}")
+        object.__setattr__(self, "stiffness", stiffness)
+        object.__setattr__(self, "rest", float(finite(f"{label}: rest", self.rest, (), unit)))
+
+    def effort(self, q: float, q_dot: float = 0.0) -> float:
+        """Generalized force Q [N m or N] at ``q`` [rad or m]; the rate does not matter."""
+        return -self.stiffness * (q - self.rest)
+
+
+@dataclass(frozen=True, eq=False)
+class JointFriction(JointLoad):
+    """Friction on a coordinate: Q = -(viscous q̇ + dry tanh(q̇ / speed)).
+
+    ``viscous`` [N m s/rad or N s/m]; ``dry`` [N m or N], Coulomb friction smoothed over ``speed`` [rad/s or m/s]:
+    at that rate it has reached 76 % of its full value. Below it a load makes the joint creep instead of sticking;
+    a smaller speed sticks better and is harder to solve. ``coordinate`` as for :class:`JointSpring`.
+    """
+
+    joint: Joint
+    viscous: float = 0.0
+    dry: float = 0.0
+    speed: float = 1e-3
+    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+
+    def __post_init__(self) -> None:
+        label = self._check_joint("friction")
+        unit, effort = self.coordinate_unit, self.effort_unit
+        viscous = non_negative(f"{label}: viscous", self.viscous, f"{effort} s/{unit}")
+        object.__setattr__(self, "viscous", viscous)
+        object.__setattr__(self, "dry", non_negative(f"{label}: dry", self.dry, effort))
+        object.__setattr__(self, "speed", positive(f"{label}: speed", self.speed, f"{unit}/s"))
+
+    def effort(self, q: float, q_dot: float) -> float:
+        """Generalized force Q [N m or N] at the rate ``q_dot`` [rad/s or m/s]; the coordinate does not matter."""
+        return -(self.viscous * q_dot + self.dry * math.tanh(q_dot / self.speed))
+
+
+@dataclass(frozen=True, eq=False)
+class JointStop(JointLoad):
+    """Elastic stops of a coordinate: free within [lower, upper] [rad or m], pushed back beyond.
+
+    ``stiffness`` [N m/rad or N/m] is given by keyword; a limit left out is none. The stop is soft: it yields by
+    load / stiffness. ``coordinate`` as for :class:`JointSpring`.
+    """
+
+    joint: Joint
+    lower: float = -math.inf
+    upper: float = math.inf
+    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    stiffness: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        label = self._check_joint("stop")
+        unit = self.coordinate_unit
+        stiffness = non_negative(f"{label}: stiffness", self.stiffness, f"{self.effort_unit}/{unit}")
+        object.__setattr__(self, "stiffness", stiffness)
+        object.__setattr__(self, "lower", _limit(f"{label}: lower", self.lower, unit))
+        object.__setattr__(self, "upper", _limit(f"{label}: upper", self.upper, unit))
+        if not self.lower < self.upper:
+            raise BadInput(
+                f"{label}: lower = {self.lower:g} {unit} is not below upper = {self.upper:g} {unit}; "
+                "choose lower < upper"
+            )
+        if math.isinf(self.lower) and math.isinf(self.upper):
+            raise BadInput(f"{label} stops nothing: give lower or upper in {unit}")
+
+    def effort(self, q: float, q_dot: float = 0.0) -> float:
+        """Generalized force Q [N m or N] at ``q`` [rad or m]; the rate does not matter."""
+        return self.stiffness * (max(self.lower - q, 0.0) - max(q - self.upper, 0.0))
+
+
+def _limit(name: str, value: Any, unit: str) -> float:
+    """A number, which may be infinite: no limit."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} = {value!r}: expected a number in {unit}") from None
+    if math.isnan(number):
+        raise BadInput(f"{name} = nan {unit}: give a number, or leave it out for no limit")
+    return number

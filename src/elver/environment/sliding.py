@@ -1,0 +1,57 @@
+"""Friction of something that slides, such as a platform on a table: a force against the velocity of one point.
+
+    F = -(d + f tanh(|V| / v) / |V|) V      V: velocity of the frame's origin; viscous and smoothed dry friction
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from elver.environment.sites import check_label, check_site
+from elver.errors import non_negative, positive
+from elver.mechanism import Frame, FrameLike
+from elver.rods.fields import Array
+
+__all__ = ["SlidingFriction"]
+
+
+@dataclass(frozen=True, eq=False)
+class SlidingFriction:
+    """Friction against the velocity of the origin of a body or section; it has no input.
+
+    ``on`` is a body, (rod, "tip") or (rod, s) [m]; ``viscous`` [N s/m]; ``dry`` [N], Coulomb friction smoothed over
+    ``speed`` [m/s], at which it has reached 76 % of its full value. It makes no moment about the origin.
+    """
+
+    on: FrameLike
+    viscous: float = 0.0
+    dry: float = 0.0
+    speed: float = 1e-3
+    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+
+    def __post_init__(self) -> None:
+        label = check_label("sliding friction", self.name)
+        frame = check_site(label, self.on)
+        object.__setattr__(self, "on", frame)
+        if self.name is None:
+            object.__setattr__(self, "name", f"{frame.part.name}-sliding")
+        label = f"sliding friction {self.name!r}"
+        object.__setattr__(self, "viscous", non_negative(f"{label}: viscous", self.viscous, "N s/m"))
+        object.__setattr__(self, "dry", non_negative(f"{label}: dry", self.dry, "N"))
+        object.__setattr__(self, "speed", positive(f"{label}: speed", self.speed, "m/s"))
+
+    @property
+    def frame(self) -> Frame:
+        """The frame of the body or section it acts on."""
+        assert isinstance(self.on, Frame)  # set by __post_init__
+        return self.on
+
+    def force(self, v: ArrayLike) -> Array:
+        """Force [N] at the velocity ``v`` [m/s] of the origin, (3,), in the axes of ``v``."""
+        v = np.asarray(v, dtype=float)
+        x = float(np.linalg.norm(v)) / self.speed
+        slope = np.tanh(x) / x if x > 0.0 else 1.0
+        return np.asarray(-(self.viscous + self.dry / self.speed * slope) * v)

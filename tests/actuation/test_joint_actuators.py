@@ -6,6 +6,7 @@ import pytest
 from elver.actuation import Imposed, Motor, c2_ramp, ramp, smooth_step
 from elver.bodies import RigidBody
 from elver.errors import BadInput
+from elver.io import dumps, loads
 from elver.mechanism import Cylindrical, Fixed, Planar, Prismatic, Revolute, Spherical
 from elver.rods import Circle, Legendre, Material, Rod
 
@@ -173,3 +174,9 @@ def test_rates_of_a_straight_ramp():
 def test_bad_drives_are_refused(build, message):
     with pytest.raises(BadInput, match=message):
         build()
+
+
+def test_drives_survive_a_file():
+    motor, imposed, bent, crank = loads(dumps((Motor(CRANK), Imposed(CRANK), Imposed(ROD, "K_z[1]"), CRANK)))
+    assert motor.joint is imposed.target is crank
+    assert (motor.name, imposed.default, bent.index) == ("crank-motor", 0.3, 3)

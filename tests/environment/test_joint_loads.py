@@ -6,6 +6,7 @@ import pytest
 from elver.bodies import RigidBody
 from elver.environment import JointFriction, JointSpring, JointStop, SlidingFriction
 from elver.errors import BadInput
+from elver.io import dumps, loads
 from elver.mechanism import Fixed, Frame, Planar, Prismatic, Revolute
 from elver.rods import Circle, Legendre, Material, Rod
 
@@ -139,3 +140,20 @@ def test_sliding_friction_acts_on_a_body_or_a_section():
 def test_bad_joint_and_sliding_loads_are_refused(build, message):
     with pytest.raises(BadInput, match=message):
         build()
+
+
+def test_loads_survive_a_file():
+    stop, friction, sliding, joint = loads(
+        dumps(
+            (
+                JointStop(TABLE, 0.0, stiffness=1e3, coordinate="y"),
+                JointFriction(TABLE, 0.1, 0.2, coordinate="x"),
+                SlidingFriction((ROD, "tip"), 0.5),
+                TABLE,
+            )
+        )
+    )
+    assert stop.joint is friction.joint is joint
+    assert (stop.lower, stop.upper, stop.stiffness, stop.index) == (0.0, np.inf, 1e3, 1)
+    assert (friction.name, friction.viscous, friction.dry) == ("table-x-friction", 0.1, 0.2)
+    assert (sliding.frame.at, sliding.viscous) == ("tip", 0.5)

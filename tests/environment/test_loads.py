@@ -1,5 +1,7 @@
 """Gravity and wrenches: what they say of themselves, and refusals."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,13 @@ def test_point_wrench_on_a_rod_says_where_it_acts():
     assert load.follows
     assert PointWrench(ROD).at == "tip"
     assert not PointWrench(ROD).follows
+
+
+def test_the_earlier_word_for_the_part_is_understood():
+    other = dataclasses.replace(ROD, name="other")
+    assert PointWrench(rod=ROD, force=(1, 0, 0)).part is ROD
+    moved = dataclasses.replace(PointWrench(ROD, at=0.1, name="push"), rod=other)
+    assert (moved.part, moved.at, moved.name) == (other, 0.1, "push")
 
 
 def test_point_wrench_on_a_body_acts_at_a_point_of_it():

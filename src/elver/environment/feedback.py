@@ -54,8 +54,8 @@ class Feedback:
             object.__setattr__(self, "name", f"{frame.part.name}-feedback")
         if not callable(self.wrench):
             raise BadInput(
-                f"feedback {self.name!r}: wrench is a {type(self.wrench).__name__}; give a callable (t, g, eta) -> (6,) "
-                "in N m and N, or a PointWrench for a given one"
+                f"feedback {self.name!r}: wrench is a {type(self.wrench).__name__}; give a callable (t, g, eta) -> "
+                "(6,) in N m and N, or a PointWrench for a given one"
             )
         if self.tangent is not None and not callable(self.tangent):
             raise BadInput(

@@ -41,7 +41,7 @@ def _check_axes(label: str, axes: str, follower: str = "section") -> None:
         raise BadInput(f'{label}: frame = {axes!r}; say "world" (dead load) or "{follower}" (follower)')
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class PointWrench:
     """Force [N] and moment [N m] on one section of a rod or on a rigid body; its input scales both.
 
@@ -51,33 +51,51 @@ class PointWrench:
     """
 
     part: Part
-    at: Station | tuple[float, ...] = None  # type: ignore[assignment]  # left out, it is filled in below
-    force: tuple[float, ...] = _ZERO
-    moment: tuple[float, ...] = _ZERO
-    frame: Literal["world", "section", "body"] = "world"
-    name: str = "point wrench"
+    at: Station | tuple[float, ...]
+    force: tuple[float, ...]
+    moment: tuple[float, ...]
+    frame: Literal["world", "section", "body"]
+    name: str
 
     unit: ClassVar[str] = "1"
     default: ClassVar[float] = 1.0
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", check_name("load", self.name))
-        label = f"load {self.name!r}"
-        if isinstance(self.part, Rod):
-            _check_axes(label, self.frame)
-            at = "tip" if self.at is None else self.at
-            s = station(label, at, self.part.length)
-            object.__setattr__(self, "at", at if isinstance(at, str) else s)
-        elif isinstance(self.part, RigidBody):
-            _check_axes(label, self.frame, "body")
-            at = _ZERO if self.at is None else self.at
+    def __init__(
+        self,
+        part: Part | None = None,
+        at: Station | ArrayLike | None = None,
+        force: ArrayLike = _ZERO,
+        moment: ArrayLike = _ZERO,
+        frame: Literal["world", "section", "body"] = "world",
+        name: str = "point wrench",
+        *,
+        rod: Rod | None = None,
+    ) -> None:
+        # ``rod`` is the earlier word for ``part``: files written with it can still be read.
+        part = part if rod is None else rod
+        label = f"load {check_name('load', name)!r}"
+        if isinstance(part, Rod):
+            _check_axes(label, frame)
+            at = "tip" if at is None else at
+            s = station(label, at, part.length)
+            at = at if isinstance(at, str) else s
+        elif isinstance(part, RigidBody):
+            _check_axes(label, frame, "body")
+            at = _ZERO if at is None else at
             if np.shape(at) != (3,):
                 raise BadInput(f"{label}: at = {at!r}; on a body give the point (x, y, z) in m, in body axes")
-            object.__setattr__(self, "at", numbers(f"{label}: at", at, 3, "m"))
+            at = numbers(f"{label}: at", at, 3, "m")
         else:
-            raise BadInput(f"{label}: part = {self.part!r}; give the Rod or the RigidBody it acts on")
-        object.__setattr__(self, "force", numbers(f"{label}: force", self.force, 3, "N"))
-        object.__setattr__(self, "moment", numbers(f"{label}: moment", self.moment, 3, "N m"))
+            raise BadInput(f"{label}: part = {part!r}; give the Rod or the RigidBody it acts on")
+        for field, value in (
+            ("part", part),
+            ("at", at),
+            ("force", numbers(f"{label}: force", force, 3, "N")),
+            ("moment", numbers(f"{label}: moment", moment, 3, "N m")),
+            ("frame", frame),
+            ("name", name),
+        ):
+            object.__setattr__(self, field, value)
 
     @property
     def rod(self) -> Rod:

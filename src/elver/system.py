@@ -1,8 +1,9 @@
 """System and State: a mechanism with everything that acts on it, and where it is.
 
-A system is a frozen value. Every actuator and every load is a *channel* with one scalar input: a tension [N], a
-wound length [m], a pressure [Pa], or the factor of a load (1 unless given). A state holds coordinates, rates and
-the pose of the base; algorithms are functions of a system and a state.
+A system is a frozen value. Every actuator and every load that something outside can set is a *channel* with one scalar
+input: a tension [N], a wound length [m], a pressure [Pa], a torque [N m], a coordinate that is imposed, or the factor
+of a load (1 unless given). Springs, friction and stops have none. A state holds coordinates, rates and the pose of a
+floating base; algorithms are functions of a system and a state.
 """
 
 from __future__ import annotations
@@ -16,18 +17,29 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
-from elver.environment import DistributedWrench, Gravity, PointWrench
+from elver.actuation import Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
+from elver.environment import (
+    DistributedWrench,
+    Feedback,
+    Gravity,
+    JointFriction,
+    JointSpring,
+    JointStop,
+    PointWrench,
+    SlidingFriction,
+)
 from elver.errors import BadInput, finite
-from elver.mechanism import Driven, Free, Mechanism
+from elver.mechanism import Driven, Free, Joint, Mechanism
 from elver.rods import Rod
 
 __all__ = ["Channel", "Inputs", "State", "System"]
 
 Array: TypeAlias = NDArray[np.float64]
-Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure
-Load: TypeAlias = Gravity | PointWrench | DistributedWrench
-Channel: TypeAlias = Actuator | Load
+Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure | Motor | Imposed
+Settable: TypeAlias = Gravity | PointWrench | DistributedWrench
+Passive: TypeAlias = JointSpring | JointFriction | JointStop | SlidingFriction | Feedback
+Load: TypeAlias = Settable | Passive
+Channel: TypeAlias = Actuator | Settable
 Inputs: TypeAlias = Mapping[Any, Signal]
 
 
@@ -56,21 +68,73 @@ class System:
             for part in parts:
                 if not isinstance(part, kinds):
                     raise BadInput(f"{name} contains {part!r}: give values such as {example}")
-                if getattr(part, "rod", self.rod) is not self.rod:
-                    raise BadInput(
-                        f"{part.name!r} acts on the rod {part.rod.name!r}, which is not the rod of this "
-                        f"mechanism ({self.rod.name!r}): build it with the same Rod value"
-                    )
+                self._check_target(part)
             object.__setattr__(self, name, parts)
         if sum(isinstance(load, Gravity) for load in self.loads) > 1:
             raise BadInput("loads contains Gravity twice: give it once, with the acceleration in m/s² you want")
-        if len(set(map(id, self.channels))) < len(self.channels):
+        if len({*map(id, self.actuators), *map(id, self.loads)}) < len(self.actuators) + len(self.loads):
             raise BadInput("the same actuator or load is listed twice: list each once")
+        self._check_coordinates()
+
+    def _check_target(self, part: Any) -> None:
+        """What a part acts on belongs to this mechanism."""
+        mechanism = self.mechanism
+        if isinstance(part, Motor | JointSpring | JointFriction | JointStop):
+            targets: tuple[Any, ...] = (part.joint,)
+        elif isinstance(part, Imposed):
+            targets = (part.target,)
+        elif isinstance(part, PointWrench):
+            targets = (part.part,)
+        elif isinstance(part, SlidingFriction | Feedback):
+            targets = (part.frame.part,)
+        else:
+            targets = getattr(part, "rods", (part.rod,) if hasattr(part, "rod") else ())
+        for target in targets:
+            if isinstance(target, Joint):
+                target = mechanism.joint(target)
+            elif target not in mechanism.parts:
+                kind = "rod" if isinstance(target, Rod) else "body"
+                listed = ", ".join(repr(other.name) for other in mechanism.parts)
+                raise BadInput(
+                    f"{part.name!r} acts on the {kind} {getattr(target, 'name', target)!r}, which is not in this "
+                    f"mechanism ({listed}): build it with the same {type(target).__name__} value"
+                )
+            if isinstance(target, Joint) and target not in self.blocks:
+                raise BadInput(
+                    f"{part.name!r} acts on {target.label}, where a loop is cut (or which carries the floating base), "
+                    "so it has no coordinate of its own: set cut=True on another joint of the loop"
+                )
+
+    def _check_coordinates(self) -> None:
+        """A coordinate is either driven by a motor or imposed, and imposed once."""
+        imposed: dict[int, str] = {}
+        for part in self.imposed:
+            k = self.coordinates(part.target).start + part.index
+            if k in imposed:
+                raise BadInput(f"{part.name!r} and {imposed[k]!r} impose the same coordinate: keep one of them")
+            imposed[k] = part.name
+        for motor in self.actuators:
+            if isinstance(motor, Motor) and (other := imposed.get(self.coordinates(motor.joint).start + motor.index)):
+                raise BadInput(
+                    f"{other!r} imposes the coordinate that the motor {motor.name!r} already drives: keep one of them "
+                    "(the effort of an imposed motion is a result)"
+                )
 
     @property
     def rod(self) -> Rod:
-        """The rod."""
+        """The rod, where there is only one."""
         return self.mechanism.rod
+
+    @cached_property
+    def blocks(self) -> dict[Rod | Joint, tuple[int, int]]:
+        """First coordinate and number of coordinates of each rod and joint, in tree order."""
+        tree = self.mechanism.tree
+        return {owner: (own.start, owner.n) for owner, own in tree.coordinates if owner.n}
+
+    @cached_property
+    def n(self) -> int:
+        """Number of coordinates of rods and joints; a floating base has six more."""
+        return sum(count for _, count in self.blocks.values())
 
     @property
     def free(self) -> bool:
@@ -80,7 +144,31 @@ class System:
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
         """Actuators, then loads: the order of the input vector."""
-        return (*self.actuators, *self.loads)
+        return (*self.actuators, *(load for load in self.loads if isinstance(load, Settable)))
+
+    @cached_property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """Loads that are Python functions of time and motion."""
+        return tuple(load for load in self.loads if isinstance(load, Feedback))
+
+    @cached_property
+    def imposed(self) -> tuple[Imposed, ...]:
+        """Coordinates whose motion is given."""
+        return tuple(part for part in self.actuators if isinstance(part, Imposed))
+
+    @property
+    def input_size(self) -> int:
+        """Entries of the input vector: one per channel, two rates per imposed motion, the time for feedback."""
+        return len(self.channels) + 2 * len(self.imposed) + bool(self.feedback)
+
+    def input_index(self, part: Channel) -> int:
+        """Place of a channel in the input vector."""
+        return next(k for k, other in enumerate(self.channels) if other is part)
+
+    def imposed_columns(self, part: Imposed) -> tuple[int, int, int, int]:
+        """Coordinate of an imposed motion, and where its value and two rates are in the input vector."""
+        rates = len(self.channels) + 2 * next(k for k, other in enumerate(self.imposed) if other is part)
+        return self.coordinates(part.target).start + part.index, self.input_index(part), rates, rates + 1
 
     @cached_property
     def channel_names(self) -> tuple[str, ...]:
@@ -99,12 +187,14 @@ class System:
 
     @cached_property
     def multipliers(self) -> tuple[tuple[str, str], ...]:
-        """Name and unit of each multiplier: moments and forces of the holds, then tensions of spooled tendons."""
+        """Name and unit of each multiplier: of holds, of cut joints, then tensions of spooled tendons."""
         rows: list[tuple[str, str]] = []
         for k, hold in enumerate(self.mechanism.holds):
             name = hold.name or f"hold-{k + 1}"
             rows += [(f"{name}/moment_{'xyz'[axis]}", "N m") for axis in hold.rotation_axes]
             rows += [(f"{name}/force_{'xyz'[axis]}", "N") for axis in hold.position_axes]
+        for joint in self.mechanism.tree.cuts:
+            rows += [(f"{joint.name}/{row}", unit) for row, unit in zip(joint.row_names, joint.row_units, strict=True)]
         rows += [(f"{self.label(a)}/tension", "N") for a in self.actuators if isinstance(a, SpooledTendon)]
         return tuple(rows)
 
@@ -118,12 +208,26 @@ class System:
         return tuple(signals)
 
     def input_vector(self, signals: Sequence[Signal], t: float) -> Array:
-        """Values of all channels at ``t`` [s], checked."""
-        values = [
-            part.check(evaluate(signal, t, f"input {name!r}", part.unit))
-            for part, signal, name in zip(self.channels, signals, self.channel_names, strict=True)
-        ]
-        return np.array(values, dtype=float).reshape(len(values))
+        """Values of all channels at ``t`` [s], checked; behind them the rates of imposed motions."""
+        values, rates = [], []
+        for part, signal, name in zip(self.channels, signals, self.channel_names, strict=True):
+            if isinstance(part, Imposed):
+                value, *rate = part.motion(signal, t)
+                values.append(part.check(value))
+                rates += rate
+            else:
+                values.append(part.check(evaluate(signal, t, f"input {name!r}", part.unit)))
+        time = [t] if self.feedback else []
+        return np.array([*values, *rates, *time], dtype=float).reshape(self.input_size)
+
+    def ramped(self, u: Array, part: float) -> Array:
+        """Inputs with all loads and efforts at ``part`` of their value; imposed motions stay as they are."""
+        scaled = part * u
+        for k, channel in enumerate(self.channels):
+            if isinstance(channel, Imposed):
+                scaled[k] = u[k]
+        scaled[len(self.channels) :] = u[len(self.channels) :]
+        return scaled
 
     def _channel(self, key: Any) -> int:
         for k, part in enumerate(self.channels):
@@ -137,24 +241,42 @@ class System:
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of all coordinates, such as ``arm/K_y[0]``."""
-        return tuple(f"{self.rod.name}/{name}" for name in self.rod.coordinate_names)
+        """Names of all coordinates, such as ``arm/K_y[0]`` or ``elbow/angle``."""
+        return tuple(f"{part.name}/{name}" for part in self.blocks for name in part.coordinate_names)
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Unit of each coordinate."""
+        return tuple(unit for part in self.blocks for unit in part.coordinate_units)
+
+    def coordinates(self, part: Rod | Joint) -> slice:
+        """Where the coordinates of a rod or joint are in q."""
+        if isinstance(part, Joint):
+            part = self.mechanism.joint(part)
+        if part not in self.blocks:
+            raise BadInput(f"{part.name!r} has no coordinates in this system")
+        first, count = self.blocks[part]
+        return slice(first, first + count)
 
     def rest(self, t: float = 0.0) -> State:
-        """The state at rest in the rest shape, with the base where the mechanism puts it."""
+        """The state at rest: rods in their rest shape, joints at their start, the base where the mechanism puts it."""
         base = self.mechanism.base
         if isinstance(base, Driven):
             g, eta, eta_dot = base.motion.at(t)
         else:
             g, eta, eta_dot = base.g, np.zeros(6), np.zeros(6)
-        n, m = self.rod.n, len(self.multipliers)
-        return State(np.zeros(n), np.zeros(n), np.zeros(n), g, eta, eta_dot, np.zeros(m), t)
+        n, m = self.n, len(self.multipliers)
+        q = np.zeros(n)
+        for part, (first, count) in self.blocks.items():
+            if isinstance(part, Joint):
+                q[first : first + count] = part.start
+        return State(q, np.zeros(n), np.zeros(n), g, eta, eta_dot, np.zeros(m), t)
 
     def check_state(self, state: State) -> State:
         """``state`` if it fits this system, else :class:`BadInput`."""
         if not isinstance(state, State):
             raise BadInput(f"state = {state!r}: give a State, such as system.rest() or equilibrium(...).state")
-        n, m = self.rod.n, len(self.multipliers)
+        n, m = self.n, len(self.multipliers)
         for name, size in (("q", n), ("q_dot", n), ("q_ddot", n), ("multipliers", m)):
             if getattr(state, name).shape != (size,):
                 raise BadInput(

@@ -93,7 +93,7 @@ def test_mass_matrix_is_symmetric_positive_definite(tools, foundation, basis):
 def test_mass_matrix_is_the_sum_over_sections(tools, foundation):
     """M = Σ Jᵀ𝓜J with the columns of J from differences of poses."""
     system = tools.system(foundation=foundation)
-    state, assembly = tools.state(system), assembly_of(system)
+    state, assembly = tools.state(system), assembly_of(system).rods[system.rod]
     back = se3.inverse(poses(system, state))
     J = np.stack(
         [
@@ -123,12 +123,12 @@ def test_kinetic_energy_is_half_the_rates_times_mass_times_rates(tools, foundati
 def test_power_balance(tools, foundation):
     """R · rates = d(T + U)/dt + dissipation - power of wrenches and tendon (acceptance 5)."""
     system = tools.system(foundation=foundation)
-    state, assembly = tools.state(system), assembly_of(system)
+    state, assembly = tools.state(system), assembly_of(system).rods[system.rod]
     rod, tendon = system.rod, system.actuators[0]
     rates = np.concatenate([state.eta, state.q_dot]) if system.free else state.q_dot
     supplied = inverse_dynamics(system, state, INPUTS) @ rates
     stored = tools.difference(lambda t: energy(system, tools.along(state, t)).total)
-    dissipated = state.q_dot @ assembly.program.D_elastic @ state.q_dot
+    dissipated = state.q_dot @ assembly_of(system).program.D_elastic @ state.q_dot
 
     g = poses(system, state)
     g_dot = tools.difference(lambda t: poses(system, tools.along(state, t)))
@@ -188,7 +188,7 @@ def test_base_wrench_is_the_rate_of_momentum(tools):
     state = tools.state(system)
     state = state.with_(g=se3.exp([0.5, -0.3, 0.8, 0.2, 0.1, -0.4]))
     rate = tools.difference(lambda t: momentum(system, tools.along(state, t)))
-    assembly = assembly_of(system)
+    assembly = assembly_of(system).rods[system.rod]
     mass = assembly.weights * rod.inertia(assembly.s)[:, 3]
     weight = mass[:, None] * [0.0, 0.0, -9.81]
     moment = np.cross(poses(system, state)[:, :3, 3], weight).sum(axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elver.kernels.evaluate import evaluate_residual
-from elver.kernels.program import Program, work_for
+from elver.kernels.program import work_for
 from elver.kernels.tangent import evaluate_tangent
 from elver.kernels.twin import twin_residual, twin_tangent
 
@@ -101,46 +101,3 @@ def test_redundant_rows_ask_for_a_zero_multiplier(robot):
     assert np.abs(work.matrix - twin).max() <= TANGENT * np.abs(twin).max()
     R_twin = twin_residual(program, a.base, a.twist, a.q, a.multipliers, u)
     assert np.abs(work.residual - R_twin).max() <= RESIDUAL * np.abs(R_twin).max()
-
-
-def two_segments(program: Program, parent: int) -> Program:
-    """A second copy of the rod that grows from frame ``parent`` of the first."""
-    intervals, n = program.rest.shape[0], program.component.size
-    twice = lambda A: np.block([[A, np.zeros_like(A)], [np.zeros_like(A), A]])  # noqa: E731
-    return program._replace(
-        segment=np.vstack([program.segment, [[parent, intervals, intervals, n, n, 0]]]),
-        active=np.vstack([program.active] * 2),
-        component=np.tile(program.component, 2),
-        slot_start=np.vstack([program.slot_start] * 2),
-        rest=np.vstack([program.rest] * 2),
-        phi=np.vstack([program.phi] * 2),
-        inertia=np.vstack([program.inertia, program.inertia[1:]]),
-        K_elastic=twice(program.K_elastic),
-        D_elastic=twice(program.D_elastic),
-        point_phi=np.hstack([program.point_phi] * 2),
-        muscle_force=np.zeros((0, 2 * n)),
-    )
-
-
-@pytest.mark.parametrize("parent", ["base", "inside", "tip"])
-def test_a_second_rod_grows_from_any_frame(robot, rng, parent):
-    r = robot(foundation="free", chosen=("gravity", "follower"))
-    tip = r.core.program.rest.shape[0]
-    program = two_segments(r.core.program, {"base": 0, "inside": 2, "tip": tip}[parent])
-    a, u, work = r.arrays, r.inputs, work_for(program)
-    q = rng.standard_normal((3, 2 * r.core.n))
-    evaluate_residual(program, work, a.base, a.twist, q, a.multipliers, u, 3)
-    R_twin = twin_residual(program, a.base, a.twist, q, a.multipliers, u)
-    assert np.abs(work.residual - R_twin).max() <= RESIDUAL * np.abs(R_twin).max()
-
-
-def test_the_tangent_of_rods_in_series(robot, rng):
-    r = robot(foundation="free", chosen=("gravity", "follower"))
-    program = two_segments(r.core.program, r.core.program.rest.shape[0])
-    a, u, work = r.arrays, r.inputs, work_for(program)
-    q = rng.standard_normal((3, 2 * r.core.n))
-    columns = np.vstack([w * np.eye(6) for w in MIXED])
-    evaluate_residual(program, work, a.base, a.twist, q, a.multipliers, u, 3)
-    evaluate_tangent(program, work, a.base, q, a.multipliers, u, columns, MIXED, 3)
-    twin = twin_tangent(program, a.base, a.twist, q, a.multipliers, u, MIXED)
-    assert np.abs(work.matrix - twin).max() <= TANGENT * np.abs(twin).max()

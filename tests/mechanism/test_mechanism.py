@@ -1,6 +1,5 @@
 """Mechanisms and holds."""
 
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,7 +62,7 @@ def test_holds_name_their_part():
 
 def test_another_rod_in_the_place_of_the_only_one():
     mechanism = Mechanism.clamped(ROD, holds=Hold("tip", (0, 0, 0), part=ROD))
-    changed = replace(mechanism, rod=OTHER)
+    changed = mechanism.with_part(ROD, OTHER)
     assert changed.rod is OTHER
     assert changed.holds[0].part is OTHER
 

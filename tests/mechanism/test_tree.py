@@ -182,11 +182,17 @@ def test_building_again_from_the_fields_changes_nothing():
         assert np.array_equal(a.a.g, b.a.g)
 
 
-def test_of_several_floating_components_the_first_is_the_base():
-    mechanism = Mechanism([Floating("world", DRONE), Floating("world", PLATFORM, name="second")])
-    assert mechanism.tree.root.part is DRONE
-    assert carried(mechanism) == ["second"]
-    assert mechanism.tree.branches[0].parent.part == "world"
+def test_several_floating_components_have_ordinary_joints():
+    mechanism = Mechanism([Floating("world", DRONE, name="first"), Floating("world", PLATFORM, name="second")])
+    assert mechanism.tree.root.part == "world"
+    assert carried(mechanism) == ["first", "second"]
+    assert mechanism.tree.n == 12
+
+
+def test_a_root_that_leaves_something_in_the_world_is_refused():
+    joints = [Floating("world", DRONE), Fixed("world", (LEFT, "base"))]
+    with pytest.raises(BadInput, match="root = drone floats, but left at base hangs from the world"):
+        Mechanism(joints, root=DRONE)
 
 
 def test_beside_a_grounded_part_floating_is_an_ordinary_joint():

@@ -11,11 +11,13 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from elver.bodies import RigidBody
 from elver.dynamics.assembly import Assembly, assembly_of
 from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry
@@ -24,7 +26,7 @@ from elver.kernels.program import Program, Work, work_for
 from elver.kernels.warmup import ensure
 from elver.lie import se3
 from elver.mechanism import Driven
-from elver.rods import Spectral
+from elver.rods import Rod, Spectral
 from elver.system import Inputs, State, System
 
 __all__ = [
@@ -66,7 +68,7 @@ class Core:
         self.assembly: Assembly = assembly_of(system)
         self.program: Program = self.assembly.program
         self.work: Work = work_for(self.program)
-        self.n = system.rod.n
+        self.n = system.n
         self.coordinates = self.n + 6 * int(system.free)
         self.rows = len(system.multipliers)
         if len(self.program.row_axes):
@@ -79,20 +81,23 @@ class Core:
         the z of a planar rod, or a section held twice. Where it contradicts them the hold cannot be met.
         """
         names = [name for name, _ in self.system.multipliers]
-        held, L = len(self.program.row_axes), self.system.rod.length
+        held, L = len(self.program.row_axes), self.assembly.length
         random = np.random.default_rng(0)
         gradients, gaps = [], np.zeros(self.rows)
-        u = np.zeros(len(self.system.channels))
+        u = self.system.input_vector(self.system.signals(None), 0.0)
+        rest = self.system.rest()
         for _ in range(3):
-            state = self.system.rest()
-            g = state.g @ se3.exp(random.normal(size=6) * [1, 1, 1, L, L, L]) if self.system.free else state.g
-            q = self.assembly.scale[-self.n :] * random.normal(size=self.n)
-            a = arrays(state.with_(g=g, q=q))
+            g = rest.g @ se3.exp(random.normal(size=6) * [1, 1, 1, L, L, L]) if self.system.free else rest.g
+            q = rest.q + self.assembly.scale[self.coordinates - self.n :] * random.normal(size=self.n)
+            a = arrays(rest.with_(g=g, q=q))
             gradients.append(self.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[self.coordinates :, : self.coordinates])
             gaps = self.residual(a, u, jets=1)[self.coordinates :]
         # one row of all samples per closure, angles in rad and lengths over L
-        size = np.array([L if np.any(axes[3:]) else 1.0 for axes in self.program.row_axes])
-        rows = np.hstack([J * self.assembly.scale for J in gradients])[:held] / size[:, None]
+        units = np.where([unit == "N" for _, unit in self.system.multipliers], L, 1.0)[:held]
+        scale = self.assembly.scale.copy()
+        scale[self.coordinates - self.n + self.program.imposed[:, 0]] = 0.0  # what is imposed does not adapt
+        rows = np.hstack([J * scale for J in gradients])[:held] / units[:, None]
+        of = np.repeat(np.arange(len(self.program.closure_rows)), self.program.closure_rows[:, 1])
         kept: list[int] = []
         dropped: list[str] = []
         for j in range(held):
@@ -101,12 +106,12 @@ class Core:
             if np.linalg.norm(rows[j] - combination @ known) > 1e-8:
                 kept.append(j)
                 continue
-            gap = gaps[j] / size[j] - combination @ (gaps[kept] / size[kept])
+            gap = gaps[j] / units[j] - combination @ (gaps[kept] / units[kept])
             if abs(gap) > 1e-9:
-                where = self.system.mechanism.holds[self.program.row_hold[j]].label
                 raise BadInput(
-                    f"{where}: it asks {names[j].rsplit('_')[-1]} to differ by {gap * size[j]:g} "
-                    f"{'m' if size[j] == L else 'rad'} from what the rod and the other holds allow; "
+                    f"{self._closure_label(of[j])}: it asks {names[j].rsplit('_')[-1]} to differ by "
+                    f"{gap * units[j]:g} {'m' if units[j] == L else 'rad'} from what the parts and the other holds "
+                    "allow; "
                     "prescribe what they give, leave it free (None), or free more strains in the basis"
                 )
             dropped.append(names[j])
@@ -118,6 +123,12 @@ class Core:
                 ElverWarning,
                 stacklevel=4,
             )
+
+    def _closure_label(self, closure: int) -> str:
+        """How messages speak of a closure."""
+        mechanism = self.system.mechanism
+        labels = [part.label for part in mechanism.holds] + [part.label for part in mechanism.tree.cuts]
+        return labels[closure]
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
@@ -134,6 +145,35 @@ class Core:
             self.program, self.work, a.base, a.q, a.multipliers, u, columns, np.array(weights, dtype=float), jets
         )
         return self.work.matrix.copy()
+
+    def input_slope(self, a: Arrays, u: Array, channel: int) -> Array:
+        """∂R/∂u of one input at rest: exact, since R is affine in each input, or a column where it is a coordinate."""
+        for k, column, *_ in self.program.imposed:
+            if column == channel:
+                return self.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[:, self.coordinates - self.n + k] * (
+                    np.arange(self.coordinates + self.rows) != self.coordinates - self.n + k
+                )
+        step = max(1.0, abs(u[channel]))
+        v = u.copy()
+        v[channel] += step
+        return (self.residual(a, v, jets=1) - self.residual(a, u, jets=1)) / step
+
+    def efforts(self, base: Array, twist: Array, q: Array, multipliers: Array, u: Array) -> Array:
+        """What imposes the motion of each imposed coordinate, for many states with time first."""
+        out = np.zeros((q.shape[0], self.program.imposed.shape[0]))
+        for t, row in enumerate(out):
+            self.residual(Arrays(base[t], twist[t], q[t].copy(), multipliers[t]), u[t])
+            row[:] = self.work.effort
+        return out
+
+    @cached_property
+    def elastic(self) -> Array:
+        """Stiffness of rods and joint springs, (n, n)."""
+        K = np.zeros((self.n, self.n))
+        for first, count in self.program.block:
+            own = slice(first, first + count)
+            K[own, own] = self.program.K_elastic[own, :count]
+        return K
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium: :func:`elver.kernels.march.solve_static`."""
@@ -153,10 +193,14 @@ def core(system: System) -> Core:
     found = system.__dict__.get("_core")
     if found is None:
         ensure(lambda line: print(line, file=sys.stderr, flush=True))
-        if isinstance(system.rod.integration, Spectral):
+        if any(isinstance(rod.integration, Spectral) for rod in system.mechanism.rods):
             from elver.dynamics.spectral import SpectralCore  # a Core itself, so it cannot be imported above
 
             found = SpectralCore(system)
+        elif system.feedback:
+            from elver.dynamics.feedback import FeedbackCore  # likewise
+
+            found = FeedbackCore(system)
         else:
             found = Core(system)
         system.__dict__["_core"] = found
@@ -240,15 +284,21 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
     M = kernels.tangent(start, u, (0.0, 0.0, 1.0))[:c, :c]
     load = -kernels.residual(start, u)[:c]
     if rows:
-        closures = kernels.tangent(start, u, (1.0, 0.0, 0.0))[c:]
-        J = closures[:, :c]
-        system_matrix = np.block([[M, J.T], [J, closures[:, c:]]])
+        closures = kernels.tangent(start, u, (1.0, 0.0, 0.0))
+        system_matrix = closures.copy()
+        system_matrix[:c, :c] = M
         drift = _closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)
         solution = _solve(system_matrix, np.concatenate([load, -drift]))
     else:
         solution = _solve(M, load)
     free = c - kernels.n
-    changes: dict[str, Any] = {"q_ddot": solution[free:c], "multipliers": solution[c:]}
+    # an imposed motion has put its value and rates into the start
+    changes: dict[str, Any] = {
+        "q": start.q[0],
+        "q_dot": start.q[1],
+        "q_ddot": start.q[2] + solution[free:c],
+        "multipliers": solution[c:],
+    }
     if system.free:
         changes["eta_dot"] = solution[:6]
     return state.with_(**changes)
@@ -317,7 +367,7 @@ class Energy:
 def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: Array) -> Observation:
     """Poses, energies and momentum for arrays of states: base (T, 4, 3), twist (T, 2, 6), q (T, 3, n)."""
     kernels = core(system)
-    T, frames = base.shape[0], kernels.assembly.s.size
+    T, frames = base.shape[0], kernels.program.inertia.shape[0]
     out = Observation(np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, 3)), np.zeros((T, 6)))
     entry.observe_states(
         kernels.program, kernels.work, base, twist, q, inputs, 3, out.position, out.rotation, out.energy, out.momentum
@@ -330,17 +380,23 @@ def _observe_one(system: System, state: State, inputs: Inputs | None = None) -> 
     return observe_states(system, a.base[None], a.twist[None], a.q[None], u[None])
 
 
-def nodes(system: System) -> Array:
-    """Arc lengths [m] of the nodes at which poses are known, from base to tip."""
-    return assembly_of(system).s
+def nodes(system: System, rod: Rod | None = None) -> Array:
+    """Arc lengths [m] of the nodes of ``rod`` (the only one by default) at which poses are known, from base to tip."""
+    return assembly_of(system).rods[rod or system.rod].s
 
 
-def poses(system: System, state: State) -> Array:
-    """Poses g_world_section at all nodes of the rod, (nodes, 4, 4); arc lengths are ``nodes(system)`` [m]."""
+def poses(system: System, state: State, part: Rod | RigidBody | None = None) -> Array:
+    """Poses in the world: of the nodes of a rod, (nodes, 4, 4) at ``nodes(system, rod)`` [m], or of a body, (4, 4).
+
+    The part may be left out where there is one rod.
+    """
     seen = _observe_one(system, state)
-    g = np.tile(np.eye(4), (seen.position.shape[1], 1, 1))
-    g[:, :3, :3], g[:, :3, 3] = seen.rotation[0], seen.position[0]
-    return g
+    assembly = assembly_of(system)
+    part = part or system.rod
+    at = assembly.rods[part].frames if isinstance(part, Rod) else np.array([assembly.bodies[part]])
+    g = np.tile(np.eye(4), (at.size, 1, 1))
+    g[:, :3, :3], g[:, :3, 3] = seen.rotation[0, at], seen.position[0, at]
+    return g if isinstance(part, Rod) else g[0]
 
 
 def energy(system: System, state: State, inputs: Inputs | None = None) -> Energy:

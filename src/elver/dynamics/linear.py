@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from elver.dynamics.core import core, tangent_inverse_dynamics
+from elver.dynamics.core import arrays, core, tangent_inverse_dynamics
 from elver.errors import BadInput
 from elver.system import Inputs, State, System
 
@@ -51,26 +51,25 @@ class Modes:
 def linearize(system: System, state: State, inputs: Inputs | None = None) -> LinearModel:
     """Linear model of the dynamics about ``state`` (a free base is described by its body variation)."""
     t = tangent_inverse_dynamics(system, state, inputs)
-    Z = _allowed(t.J_closure, core(system).assembly.scale)
+    kernels = core(system)
+    c = kernels.coordinates
+    imposed = np.eye(c)[c - kernels.n + kernels.program.imposed[:, 0]]
+    Z = _allowed(np.vstack([t.J_closure, imposed]), kernels.assembly.scale)
     M, D, K = (Z.T @ X @ Z for X in (t.dQ_dq_ddot, t.dQ_dq_dot, t.dQ_dq))
     signals = system.signals(inputs)
     u = system.input_vector(signals, state.time)
-    kernels = core(system)
-    from elver.dynamics.core import arrays
-
     a = arrays(state)
-    c = kernels.coordinates
     R = kernels.residual(a, u)[:c]
     columns = []
-    for k in range(u.size):
+    for k in range(len(system.channels)):
         v = u.copy()
         v[k] += 1.0
         columns.append(-(kernels.residual(a, v)[:c] - R))
-    forces = np.array(columns).reshape(u.size, c).T
+    forces = np.array(columns).reshape(len(system.channels), c).T
     n = M.shape[0]
     inverse = np.linalg.solve(M, np.hstack([K, D, Z.T @ forces]))
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse[:, :n], -inverse[:, n : 2 * n]]])
-    B = np.vstack([np.zeros((n, u.size)), inverse[:, 2 * n :]])
+    B = np.vstack([np.zeros((n, len(system.channels))), inverse[:, 2 * n :]])
     return LinearModel(A, B, Z, M, D, K)
 
 

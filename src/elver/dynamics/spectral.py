@@ -112,9 +112,17 @@ def with_integration(system: System, integration: SpaceIntegration) -> System:
         rod = replace(system.rod, integration=integration)
 
         def moved(parts: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(replace(part, rod=rod) if hasattr(part, "rod") else part for part in parts)
+            return tuple(
+                replace(part, part=rod)
+                if isinstance(part, PointWrench)
+                else replace(part, rod=rod)
+                if hasattr(part, "rod")
+                else part
+                for part in parts
+            )
 
-        return System(replace(system.mechanism, rod=rod), moved(system.actuators), moved(system.loads))
+        mechanism = system.mechanism.with_part(system.rod, rod)
+        return System(mechanism, moved(system.actuators), moved(system.loads))
 
 
 def discretise(system: System) -> tuple[tuple[Element, ...], tuple[Station, ...]]:
@@ -232,26 +240,27 @@ class SpectralCore(Core):
         self._strain_residual(a, u, np.zeros(self.coordinates + self.rows))
         p, work = self.program, self.work
         strain_tangent(
-            self.coordinates - self.n, p.component, p.K_elastic, p.D_elastic, p.point_phi, p.point_rest,
+            self.coordinates - self.n, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop,
+            p.point_block, p.point_phi, p.point_rest,
             p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
-            a.q, a.multipliers, u, w, work.vector, work.tendon_rate, work.hessian6, matrix,
+            a.q, a.multipliers, u, w, jets, work.vector, work.tendon_rate, work.hessian6, matrix,
         )  # fmt: skip
         return matrix
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium, in Python."""
         function = entry.as_python(march.solve_static)
-        return int(function(self._fill_residual, self._fill_tangent, self, self.work, scratch, *arguments))
+        return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
 
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps, in Python."""
         function = entry.as_python(march.march_one_step)
-        return int(function(self._fill_residual, self._fill_tangent, self, self.work, scratch, *arguments))
+        return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps, in Python."""
         function = entry.as_python(march.march_gauss)
-        return int(function(self._fill_residual, self._fill_tangent, self, self.work, scratch, *arguments))
+        return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
 
     def _fill_residual(
         self, _: Any, work: Work, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
@@ -290,9 +299,10 @@ class SpectralCore(Core):
     def _strain_residual(self, a: Arrays, u: Array, R: Array) -> None:
         p, work = self.program, self.work
         strain_residual(
-            self.coordinates - self.n, p.component, p.K_elastic, p.D_elastic, p.muscle_input, p.muscle_force,
-            p.point_phi, p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length,
-            p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, work.vector, work.tendon_rate, R,
+            self.coordinates - self.n, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction,
+            p.stop, p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
+            p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length,
+            p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, 3, work.vector, work.tendon_rate, R,
         )  # fmt: skip
 
     # Forward pass -------------------------------------------------------------------------------------------
@@ -432,13 +442,14 @@ class SpectralCore(Core):
             d_point[:, 3:6] += w[0] * np.eye(3)
         d_zeta = np.vstack([d_theta, f.R[node].T @ d_point])
         position = a.base[3] + a.base[:3] @ f.p[node]
+        of = np.repeat(np.arange(len(p.closure_rows)), p.closure_rows[:, 1])
         for j in station.rows:
             row = self.coordinates + j
             if not np.any(p.row_axes[j]):  # a redundant row: its multiplier is zero
                 R[row] = a.multipliers[j]
                 matrix[row, row : row + 1] = 1.0
                 continue
-            held = _closure(p.hold_pose[p.row_hold[j]], p.row_axes[j], rotation, position)
+            held = _closure(p.closure_pose[of[j], 0], p.row_axes[j], rotation, position)
             R[row] = held.value
             F -= a.multipliers[j] * held.row
             matrix[row] += held.row @ d_zeta

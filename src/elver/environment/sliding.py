@@ -1,6 +1,6 @@
 """Friction of something that slides, such as a platform on a table: a force against the velocity of one point.
 
-    F = -(d + f tanh(|V| / v) / |V|) V      V: velocity of the frame's origin; viscous and smoothed dry friction
+    F = -(d + f / √(V² + v²)) V      V: velocity of the frame's origin; viscous and smoothed dry friction
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SlidingFriction:
     """Friction against the velocity of the origin of a body or section; it has no input.
 
     ``on`` is a body, (rod, "tip") or (rod, s) [m]; ``viscous`` [N s/m]; ``dry`` [N], Coulomb friction smoothed over
-    ``speed`` [m/s], at which it has reached 76 % of its full value. It makes no moment about the origin.
+    ``speed`` [m/s], at which it has reached 71 % of its full value. It makes no moment about the origin.
     """
 
     on: FrameLike
@@ -52,6 +52,4 @@ class SlidingFriction:
     def force(self, v: ArrayLike) -> Array:
         """Force [N] at the velocity ``v`` [m/s] of the origin, (3,), in the axes of ``v``."""
         v = np.asarray(v, dtype=float)
-        x = float(np.linalg.norm(v)) / self.speed
-        slope = np.tanh(x) / x if x > 0.0 else 1.0
-        return np.asarray(-(self.viscous + self.dry / self.speed * slope) * v)
+        return np.asarray(-(self.viscous + self.dry / np.hypot(np.linalg.norm(v), self.speed)) * v)

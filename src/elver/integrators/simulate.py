@@ -18,9 +18,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from elver.dynamics.core import arrays, core, forward_dynamics, nodes, observe_states
+from elver.dynamics.core import arrays, core, forward_dynamics, observe_states
 from elver.errors import BadInput, Interrupted, NotConverged, finite, positive
 from elver.integrators.gauss import Gauss
+from elver.integrators.generalized_alpha import GeneralizedAlpha
 from elver.integrators.method import Method, OneStep
 from elver.integrators.newmark import Newmark
 from elver.io import RunFile, dumps
@@ -37,7 +38,8 @@ Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[float, float], None]
 
 _CHUNK_SECONDS = 0.2
-_DEFAULT_METHOD = Newmark()
+# Position constraints excite what Newmark never damps; a little dissipation keeps the multipliers clean.
+_DEFAULT_METHOD, _DEFAULT_WITH_CLOSURES = Newmark(), GeneralizedAlpha(rho_inf=0.6)
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,12 @@ class _March:
     def inputs(self, instants: Array) -> Array:
         """Inputs at many instants, (T, channels)."""
         if not any(callable(signal) for signal in self.signals):
-            return np.tile(self.system.input_vector(self.signals, 0.0), (instants.size, 1))
+            u = np.tile(self.system.input_vector(self.signals, 0.0), (instants.size, 1))
+            if self.system.feedback:
+                u[:, -1] = instants
+            return u
         return np.array([self.system.input_vector(self.signals, float(t)) for t in instants]).reshape(
-            instants.size, len(self.signals)
+            instants.size, self.system.input_size
         )
 
     def given(self, instants: Array) -> tuple[Array, Array]:
@@ -171,7 +176,7 @@ def simulate(
     state: State | Equilibrium | None = None,
     duration: float = 1.0,
     step: float | Adaptive = 1e-2,
-    method: Method = _DEFAULT_METHOD,
+    method: Method | None = None,
     inputs: Inputs | None = None,
     *,
     start: Literal["consistent", "given"] = "consistent",
@@ -181,6 +186,7 @@ def simulate(
 ) -> xr.Dataset:
     """Motion of ``system`` from ``state`` over ``duration`` [s] with implicit steps [s].
 
+    ``method`` is Newmark() by default, GeneralizedAlpha(rho_inf=0.6) where loops or holds are closed by multipliers.
     ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
     accelerations that the inputs ask for at the first instant; "given" takes those of the state. ``every`` keeps each
     k-th step. ``file`` (.nc) receives the run while it is computed. ``progress(time, end)`` is called now and then.
@@ -189,6 +195,8 @@ def simulate(
     energies, momentum, inputs, multipliers, Newton iterations, with units, and the model.
     """
     positive("duration", duration, "s")
+    if method is None:
+        method = _DEFAULT_WITH_CLOSURES if system.multipliers else _DEFAULT_METHOD
     if not isinstance(step, Adaptive):
         positive("step", step, "s")
         if step > duration:
@@ -295,7 +303,7 @@ def _adaptive(
 def _difference(one: dict[str, Array], two: dict[str, Array], scale: Array) -> float:
     """Largest difference of the ends of two runs, in units of the coordinates."""
     n = one["q"].shape[2]
-    error = np.max(np.abs(one["q"][-1, 0] - two["q"][-1, 0]) / scale[-n:])
+    error = np.max(np.abs(one["q"][-1, 0] - two["q"][-1, 0]) / scale[scale.size - n :], initial=0.0)
     if scale.size > n:
         a, b = one["base"][-1], two["base"][-1]
         error = max(error, np.max(np.abs(a[:3] - b[:3])), np.max(np.abs(a[3] - b[3])) / scale[3])
@@ -314,7 +322,7 @@ class _Recorder:
         self.records: list[tuple[Array, dict[str, Array]]] = []
         self.file = None if file is None else RunFile(file)
         self.attributes = {
-            "title": f"elver simulation of {system.rod.name}",
+            "title": f"elver simulation of {', '.join(part.name for part in system.mechanism.parts)}",
             "elver_version": version("elver"),
             "conventions": "SI units, radians; six-vectors angular first; world z up; quaternions scalar first",
             "method": repr(method),
@@ -354,34 +362,23 @@ class _Recorder:
 
     def _dataset(self, times: Array, out: dict[str, Array]) -> xr.Dataset:
         system = self.system
-        rod = system.rod
         u = self.march.inputs(times)
         seen = observe_states(system, out["base"], out["twist"], out["q"], u)
-        s = nodes(system)
-        node = f"{rod.name}_node"
-        name = rod.name
-        half_y, half_z = rod.section.half_widths(s, rod.length)
-        unit = dict(zip(system.coordinate_names, rod.coordinate_units, strict=True))
+        quaternion = {"units": "1", "long_name": "world from section, scalar first"}
+        base = _base_name(system)
         variables: dict[str, Any] = {
             "q": (("time", "coordinate"), out["q"][:, 0], {"units": "see coordinate_units"}),
             "q_dot": (("time", "coordinate"), out["q"][:, 1], {"units": "coordinate unit / s"}),
             "q_ddot": (("time", "coordinate"), out["q"][:, 2], {"units": "coordinate unit / s2"}),
-            "coordinate_units": ("coordinate", list(unit.values())),
-            f"{name}/position": (("time", node, "xyz"), seen.position, {"units": "m"}),
-            f"{name}/orientation": (
-                ("time", node, "quaternion"),
-                so3.to_quaternion(seen.rotation),
-                {"units": "1", "long_name": "world from section, scalar first"},
-            ),
-            f"{name}/half_width": ((node, "yz"), np.column_stack([half_y, half_z]), {"units": "m"}),
-            f"{name}/tip/position": (("time", "xyz"), seen.position[:, -1], {"units": "m"}),
-            f"{name}/base/position": (("time", "xyz"), seen.position[:, 0], {"units": "m"}),
-            f"{name}/base/twist": (
+            "coordinate_units": ("coordinate", list(system.coordinate_units)),
+            f"{base}/position": (("time", "xyz"), out["base"][:, 3], {"units": "m"}),
+            f"{base}/orientation": (("time", "quaternion"), so3.to_quaternion(out["base"][:, :3]), quaternion),
+            f"{base}/twist": (
                 ("time", "six"),
                 out["twist"][:, 0],
                 {"units": "rad/s, m/s", "long_name": "body twist of the base, angular first"},
             ),
-            f"{name}/base/twist_rate": (("time", "six"), out["twist"][:, 1], {"units": "rad/s2, m/s2"}),
+            f"{base}/twist_rate": (("time", "six"), out["twist"][:, 1], {"units": "rad/s2, m/s2"}),
             "energy/kinetic": ("time", seen.energy[:, 0], {"units": "J"}),
             "energy/elastic": ("time", seen.energy[:, 1], {"units": "J"}),
             "energy/gravity": ("time", seen.energy[:, 2], {"units": "J"}),
@@ -393,25 +390,55 @@ class _Recorder:
             ),
             "newton_iterations": ("time", out["iterations"], {"units": "1"}),
         }
+        coordinates: dict[str, Any] = {
+            "time": ("time", times, {"units": "s"}),
+            "coordinate": list(system.coordinate_names),
+            "xyz": ["x", "y", "z"],
+        }
+        assembly = self.march.core.assembly
+        for rod, at in assembly.rods.items():
+            name, node = rod.name, f"{rod.name}_node"
+            half_widths = np.column_stack(rod.section.half_widths(at.s, rod.length))
+            variables |= {
+                f"{name}/position": (("time", node, "xyz"), seen.position[:, at.frames], {"units": "m"}),
+                f"{name}/orientation": (
+                    ("time", node, "quaternion"), so3.to_quaternion(seen.rotation[:, at.frames]), quaternion
+                ),
+                f"{name}/half_width": ((node, "yz"), half_widths, {"units": "m"}),
+                f"{name}/tip/position": (("time", "xyz"), seen.position[:, at.frames[-1]], {"units": "m"}),
+            }  # fmt: skip
+            coordinates[f"{name}/s"] = (node, at.s, {"units": "m", "long_name": "arc length of the rest shape"})
+        for body, frame in assembly.bodies.items():
+            variables |= {
+                f"{body.name}/position": (("time", "xyz"), seen.position[:, frame], {"units": "m"}),
+                f"{body.name}/orientation": (
+                    ("time", "quaternion"), so3.to_quaternion(seen.rotation[:, frame]), quaternion
+                ),
+            }  # fmt: skip
         if system.channels:
-            variables["inputs"] = (("time", "input"), u, {"units": "see input_units"})
+            variables["inputs"] = (("time", "input"), u[:, : len(system.channels)], {"units": "see input_units"})
             variables["input_units"] = ("input", [part.unit for part in system.channels])
+            coordinates["input"] = list(system.channel_names)
         if system.multipliers:
             variables["multipliers"] = (
                 ("time", "multiplier"), out["multipliers"], {"units": "see multiplier_units"}
             )  # fmt: skip
             variables["multiplier_units"] = ("multiplier", [u for _, u in system.multipliers])
-        coordinates: dict[str, Any] = {
-            "time": ("time", times, {"units": "s"}),
-            "coordinate": list(system.coordinate_names),
-            f"{name}/s": (node, s, {"units": "m", "long_name": "arc length of the rest shape"}),
-            "xyz": ["x", "y", "z"],
-        }
-        if system.channels:
-            coordinates["input"] = list(system.channel_names)
-        if system.multipliers:
             coordinates["multiplier"] = [label for label, _ in system.multipliers]
+        if system.imposed:
+            efforts = self.march.core.efforts(out["base"], out["twist"], out["q"], out["multipliers"], u)
+            variables["efforts"] = (("time", "imposed"), efforts, {"units": "see effort_units"})
+            variables["effort_units"] = ("imposed", [part.effort_unit for part in system.imposed])
+            coordinates["imposed"] = [system.label(part) for part in system.imposed]
         return xr.Dataset(variables, coordinates, self.attributes)
+
+
+def _base_name(system: System) -> str:
+    """What the base is called in a run: that of the only rod or of the part that floats, else "base"."""
+    root = system.mechanism.tree.root.part
+    if not isinstance(root, str):
+        return f"{root.name}/base"
+    return f"{system.rod.name}/base" if len(system.mechanism.parts) == 1 and system.mechanism.rods else "base"
 
 
 def state_at(system: System, run: xr.Dataset, time: float | None = None) -> State:
@@ -419,12 +446,12 @@ def state_at(system: System, run: xr.Dataset, time: float | None = None) -> Stat
     times = run["time"].values
     k = -1 if time is None else int(np.argmin(np.abs(times - float(finite("time", time, (), "s")))))
     at = run.isel(time=k)
-    name = system.rod.name
+    name = _base_name(system)
     g = np.eye(4)
-    g[:3, :3] = so3.from_quaternion(at[f"{name}/orientation"].values[0])
-    g[:3, 3] = at[f"{name}/base/position"].values
+    g[:3, :3] = so3.from_quaternion(at[f"{name}/orientation"].values)
+    g[:3, 3] = at[f"{name}/position"].values
     multipliers = at["multipliers"].values if "multipliers" in at else np.zeros(0)
     return State(
         at["q"].values, at["q_dot"].values, at["q_ddot"].values, g,
-        at[f"{name}/base/twist"].values, at[f"{name}/base/twist_rate"].values, multipliers, float(times[k]),
+        at[f"{name}/twist"].values, at[f"{name}/twist_rate"].values, multipliers, float(times[k]),
     )  # fmt: skip

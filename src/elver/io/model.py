@@ -79,6 +79,16 @@ class Table:
         return np.asarray(self._spline(np.clip(x, self.x[0], self.x[-1])))
 
 
+@dataclasses.dataclass(frozen=True)
+class Code:
+    """Stands in a file for a Python function of the motion, such as a controller, whose code is not stored."""
+
+    function: str
+
+    def __call__(self, *_: Any) -> Any:
+        raise BadInput(f"the code of {self.function} is not in the file: build the system anew with that function")
+
+
 def dumps(model: Any, *, duration: float | None = None) -> str:
     """A model as JSON text, see :func:`encode`."""
     return json.dumps(encode(model, duration=duration), ensure_ascii=False, allow_nan=False)
@@ -181,6 +191,9 @@ class _Encoder:
         return data
 
     def _function(self, function: Callable[..., Any], path: str, owners: tuple[Any, ...]) -> dict[str, Any]:
+        name = getattr(function, "__qualname__", type(function).__name__)
+        if owners and type(owners[-1]).__name__ == "Feedback":
+            return self._dataclass(Code(name), path, owners)
         variable, end, unit = self._domain(function, owners)
         x = np.linspace(0.0, end, self.samples)
         try:
@@ -190,7 +203,6 @@ class _Encoder:
                 f"{path}: the function could not be sampled on [0, {end:g}] {unit} ({error}); it must take "
                 f"one array {variable} of shape (n,), or one number, and return numbers"
             ) from error
-        name = getattr(function, "__qualname__", type(function).__name__)
         note = f"samples of the Python function {name} on [0, {end:g}] {unit}; the code itself is not stored"
         table = Table(x, values, variable, note)
         return self._dataclass(table, path, owners)
@@ -204,7 +216,8 @@ class _Encoder:
         in_mechanism = bool(owners) and type(owners[-1]).__module__.startswith("elver.mechanism")
         if first not in ("t", "time") and not in_mechanism:
             for owner in reversed(owners):
-                length = getattr(getattr(owner, "rod", owner), "length", None)
+                rods = getattr(owner, "rods", None) or (owner,)
+                length = getattr(rods[0], "length", None) or getattr(getattr(owner, "rod", None), "length", None)
                 if isinstance(length, (int, float)):
                     return "s", float(length), "m"
         return "t", self.duration, "s"
@@ -301,7 +314,7 @@ def _array_from(item: dict[str, Any]) -> np.ndarray:
 @functools.cache
 def _model_classes() -> dict[str, type]:
     """Every dataclass of the packages that models are made of, by its name."""
-    classes: dict[str, type] = {"Table": Table}
+    classes: dict[str, type] = {"Table": Table, "Code": Code}
     for package in MODEL_PACKAGES:
         if importlib.util.find_spec(package) is None:
             continue

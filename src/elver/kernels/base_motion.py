@@ -4,14 +4,19 @@ SO(3)×R³ (the default): R = R_n exp(Θ), p = p_n + d with d in world axes, ν 
 :func:`retract` serves the one-step schemes, which run on (Ω, ṗ) or η directly (Gotelli 2024, App. B);
 :func:`chart` the Gauss schemes, which integrate the coordinates ν themselves. Both give the body variations
 (δζ, δη, δη̇) of the base per unknown, the columns that the tangent asks for.
+
+Rotation vectors of spherical and floating joints are coordinates like any other; :func:`unwind` changes to the shorter
+vector of the same rotation before they come near a full turn, where the chart ends.
 """
 
 from __future__ import annotations
 
+import math
+
 from elver.kernels.algebra import stumpff
 from elver.kernels.cache import kernel
 
-__all__ = ["chart", "mix_chart_columns", "orthonormalise", "retract"]
+__all__ = ["chart", "mix_chart_columns", "orthonormalise", "retract", "unwind"]
 
 
 @kernel
@@ -145,15 +150,8 @@ def retract(on_se3, base_n, nu, rates, a, b, m, base, twist):
 
 
 @kernel
-def chart(on_se3, base_n, x, x_dot, x_ddot, m, base, twist):
-    """Base at chart coordinates ν with ν', ν'': the true body twist and its rate.
-
-    SO(3)×R³: Ω = T(Θ)Θ', and as in :func:`retract`. SE(3): η = T(ν)ν' with dual T.
-    """
-    cs, T, S = m.stumpff, m.small[0], m.small[1]
-    _rotate(base_n, x, cs, base)
-    _dexp(x, cs, T)
-    # rate of T on SO(3): dT = ċ_1 - ċ_2 θ̂ - c_2 θ̇^ + ċ_3 θθᵀ + c_3 (θ̇θᵀ + θθ̇ᵀ)
+def _dexp_rate(x, x_dot, cs, S):
+    """S = rate of T on SO(3): ċ_1 - ċ_2 θ̂ - c_2 θ̇^ + ċ_3 θθᵀ + c_3 (θ̇θᵀ + θθ̇ᵀ), Stumpff functions in ``cs``."""
     rate = 2.0 * (x[0] * x_dot[0] + x[1] * x_dot[1] + x[2] * x_dot[2])
     d1 = 0.5 * (cs[3] - cs[2]) * rate
     d2 = 0.5 * (2.0 * cs[4] - cs[3]) * rate
@@ -169,6 +167,79 @@ def chart(on_se3, base_n, x, x_dot, x_ddot, m, base, twist):
     S[1, 2] += hx
     S[2, 0] += hy
     S[2, 1] -= hx
+
+
+@kernel
+def unwind(first, q, small, cs):
+    """Rotation vectors longer than 1.2 π become the shorter one of the same rotation; True when any did.
+
+    ``first`` lists the first coordinate of each. With Ω = T(Θ)Θ' and its rate the same before and after, rates and
+    accelerations change along (all rows of ``q`` from the third on are accelerations).
+    """
+    changed = False
+    T, S, x, omega = small[0], small[1], small[2, 0], small[2, 1]
+    for j in range(first.size):
+        k = first[j]
+        angle = math.sqrt(q[0, k] ** 2 + q[0, k + 1] ** 2 + q[0, k + 2] ** 2)
+        if angle <= 1.2 * math.pi:
+            continue
+        changed = True
+        factor = 1.0 - 2.0 * math.pi / angle
+        old_rate = small[2, 2]
+        for i in range(3):
+            x[i] = q[0, k + i]
+            old_rate[i] = q[1, k + i]
+        stumpff(angle * angle, cs)
+        _dexp(x, cs, T)
+        _dexp_rate(x, old_rate, cs, S)
+        # Ω in the place of the rate, Ω' in the place of the accelerations
+        for row in range(q.shape[0] - 1, 0, -1):
+            for i in range(3):
+                omega[i] = 0.0
+                for c in range(3):
+                    omega[i] += T[i, c] * q[row, k + c]
+                    if row > 1:
+                        omega[i] += S[i, c] * old_rate[c]
+            for i in range(3):
+                q[row, k + i] = omega[i]
+        for i in range(3):
+            x[i] *= factor
+            q[0, k + i] = x[i]
+        square = (factor * angle) ** 2
+        stumpff(square, cs)
+        _dexp(x, cs, T)
+        for row in range(1, q.shape[0]):
+            if row == 2:
+                for i in range(3):
+                    old_rate[i] = q[1, k + i]
+                _dexp_rate(x, old_rate, cs, S)
+            if row > 1:
+                for i in range(3):
+                    for c in range(3):
+                        q[row, k + i] -= S[i, c] * old_rate[c]
+            for i in range(3):
+                omega[i] = q[row, k + i]
+            # T⁻¹ = 1 + ½ θ̂ + c θ̂², c = (1 - (θ/2) cot(θ/2))/θ², with θ̂² = θθᵀ - θ²
+            half = 0.5 * abs(factor) * angle
+            c2 = (1.0 - half * math.cos(half) / math.sin(half)) / square
+            dot = x[0] * omega[0] + x[1] * omega[1] + x[2] * omega[2]
+            for i in range(3):
+                a, b = (i + 1) % 3, (i + 2) % 3
+                turn = x[a] * omega[b] - x[b] * omega[a]
+                q[row, k + i] = omega[i] + 0.5 * turn + c2 * (x[i] * dot - square * omega[i])
+    return changed
+
+
+@kernel
+def chart(on_se3, base_n, x, x_dot, x_ddot, m, base, twist):
+    """Base at chart coordinates ν with ν', ν'': the true body twist and its rate.
+
+    SO(3)×R³: Ω = T(Θ)Θ', and as in :func:`retract`. SE(3): η = T(ν)ν' with dual T.
+    """
+    cs, T, S = m.stumpff, m.small[0], m.small[1]
+    _rotate(base_n, x, cs, base)
+    _dexp(x, cs, T)
+    _dexp_rate(x, x_dot, cs, S)
     for i in range(3):
         twist[0, i] = 0.0
         twist[1, i] = 0.0

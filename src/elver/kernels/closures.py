@@ -1,12 +1,15 @@
-"""Sections held in place: closure residual, closure wrench and its stiffness (Gotelli 2024, section 3.5.6).
+"""Closures: two frames tied together, or one to the world (Gotelli 2024, section 3.5.6).
 
-With R, p the pose of the held section seen from its target, Θ = log R and Ā the rows of the hold
+With R, p the pose of the follower seen from the leader and Θ = log R, a row is either
 
-    Ψ = Ā (Θ; p) ,   J = Ā diag(T⁻¹(Θ), R) on the body twist ,   wrench Jᵀλ ,
-    T⁻¹ = 1 + ½ Θ̂ + c Θ̂² ,   c = (1 - (θ/2) cot(θ/2)) / θ² .
+    Ψ = a_1·Θ + a_2·p      on the relative body twist  (T⁻ᵀ(Θ) a_1 ; Rᵀ a_2) ,
+    T⁻¹ = 1 + ½ Θ̂ + c Θ̂² ,   c = (1 - (θ/2) cot(θ/2)) / θ² ,
+    Ψ = u·R w              with moment w × Rᵀu                 (axes that stay perpendicular, at any angle).
 
-The wrench joins the demand of its frame (+Jᵀλ in the residual). Its variation, on the rotation alone, is
-(∂(T⁻¹)[T⁻¹ζ_ω]ᵀ y_1 ; (Rᵀy_2)^ ζ_ω) with y = Āᵀλ.
+As world wrench about the base point the row acts on the follower, and with the other sign on the leader (+Jᵀλ in the
+residual). In axes of the follower its wrench varies with the relative rotation alone; ``closure_stiffness`` is that
+variation, K. In axes of the leader the reaction varies by -(K + C) with C x = coad(x) W: that part of both frames joins
+their subtree matrices, the coupling of the two paths is added by :func:`closure_couplings`.
 """
 
 from __future__ import annotations
@@ -15,71 +18,138 @@ import math
 
 from elver.kernels.cache import inner, kernel
 
-__all__ = ["hold_diagonal", "hold_residual", "hold_tangent"]
+__all__ = ["closure_couplings", "closure_diagonal", "closure_residual", "closure_tangent"]
 
 
 @inner
-def hold_residual(
-    size, hold_frame, hold_pose, row_hold, row_axes, base, multipliers, pose, v, maps, closure, force, residual
+def closure_residual(
+    size, closure_frame, closure_pose, closure_rows, row_kind, row_axes, base, multipliers, pose, v, maps, ends,
+    closure, total, force, residual,
 ):
     """Closure rows into ``residual`` from ``size`` on, as world wrenches into ``closure``, wrenches into ``force``."""
-    for j in range(row_hold.size):
-        h = row_hold[j]
-        f = hold_frame[h]
-        _relative(pose[f], hold_pose[h], base, v, maps)
+    for h in range(closure_frame.shape[0]):
+        _ends(closure_frame[h], closure_pose[h], base, pose, ends)
+        _relative(ends, v, maps)
         theta, position = v[0], v[1]
-        axes, w = row_axes[j], v[2]
-        if not _active(axes):
-            residual[size + j] = multipliers[j]
-            for k in range(6):
-                closure[j, k] = 0.0
-            continue
-        total = 0.0
-        for k in range(3):
-            total += axes[k] * theta[k] + axes[3 + k] * position[k]
-        residual[size + j] = total
-        _row(maps, axes, w)
-        _frame_to_world(pose[f], w, closure[j])
         for k in range(6):
-            force[f, k] += multipliers[j] * closure[j, k]
+            total[h, k] = 0.0
+        for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
+            axes, w = row_axes[j], closure[j]
+            if not _active(axes):
+                residual[size + j] = multipliers[j]
+                for k in range(6):
+                    w[k] = 0.0
+                continue
+            if row_kind[j] == 1:
+                residual[size + j] = _dot_row(ends, axes, w)
+            else:
+                value = 0.0
+                for k in range(3):
+                    value += axes[k] * theta[k] + axes[3 + k] * position[k]
+                residual[size + j] = value
+                _log_row(ends, maps, axes, w)
+            for k in range(6):
+                total[h, k] += multipliers[j] * w[k]
+        for k in range(6):
+            force[closure_frame[h, 1], k] += total[h, k]
+            if closure_frame[h, 0] >= 0:
+                force[closure_frame[h, 0], k] -= total[h, k]
 
 
 @inner
-def hold_tangent(hold_frame, hold_pose, row_hold, row_axes, base, multipliers, poses, v, maps, stiffness):
-    """Add the stiffness of the closure wrenches to ``stiffness``."""
-    for j in range(row_hold.size):
-        h = row_hold[j]
-        f = hold_frame[h]
-        _relative(poses[f], hold_pose[h], base, v, maps)
-        inverse, R, theta = maps[0], maps[1], v[0]
-        axes, lam = row_axes[j], multipliers[j]
-        angle = math.sqrt(theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2)
-        c, dc = _inverse_coefficients(angle)
-        pose, b = poses[f], stiffness[f]
-        for k in range(3):  # world direction k of the rotation of the frame
-            z0, z1, z2 = pose[k, 0], pose[k, 1], pose[k, 2]
-            d0 = inverse[0, 0] * z0 + inverse[0, 1] * z1 + inverse[0, 2] * z2
-            d1 = inverse[1, 0] * z0 + inverse[1, 1] * z1 + inverse[1, 2] * z2
-            d2 = inverse[2, 0] * z0 + inverse[2, 1] * z1 + inverse[2, 2] * z2
-            # ∂(T⁻¹)ᵀ y = -½ δ×y + dc (Θ·δ) Θ×(Θ×y) + c (δ×(Θ×y) + Θ×(δ×y))
-            t0, t1, t2 = theta[0], theta[1], theta[2]
-            y0, y1, y2 = lam * axes[0], lam * axes[1], lam * axes[2]
-            a0, a1, a2 = t1 * y2 - t2 * y1, t2 * y0 - t0 * y2, t0 * y1 - t1 * y0
-            e0, e1, e2 = d1 * y2 - d2 * y1, d2 * y0 - d0 * y2, d0 * y1 - d1 * y0
-            s = dc * (t0 * d0 + t1 * d1 + t2 * d2)
-            v[3, 0] = -0.5 * e0 + s * (t1 * a2 - t2 * a1) + c * (d1 * a2 - d2 * a1 + t1 * e2 - t2 * e1)
-            v[3, 1] = -0.5 * e1 + s * (t2 * a0 - t0 * a2) + c * (d2 * a0 - d0 * a2 + t2 * e0 - t0 * e2)
-            v[3, 2] = -0.5 * e2 + s * (t0 * a1 - t1 * a0) + c * (d0 * a1 - d1 * a0 + t0 * e1 - t1 * e0)
-            # (Rᵀ y_2) × ζ_ω
-            n0 = lam * (R[0, 0] * axes[3] + R[1, 0] * axes[4] + R[2, 0] * axes[5])
-            n1 = lam * (R[0, 1] * axes[3] + R[1, 1] * axes[4] + R[2, 1] * axes[5])
-            n2 = lam * (R[0, 2] * axes[3] + R[1, 2] * axes[4] + R[2, 2] * axes[5])
-            v[3, 3] = n1 * z2 - n2 * z1
-            v[3, 4] = n2 * z0 - n0 * z2
-            v[3, 5] = n0 * z1 - n1 * z0
-            _frame_to_world(pose, v[3], v[4])
+def closure_tangent(
+    closure_frame, closure_pose, closure_rows, row_kind, row_axes, base, multipliers, pose, v, maps, ends,
+    total, K, stiffness,
+):
+    """K of every closure, and its part in the matrices of the two frames."""
+    for h in range(closure_frame.shape[0]):
+        _ends(closure_frame[h], closure_pose[h], base, pose, ends)
+        _relative(ends, v, maps)
+        k_h = K[h]
+        for i in range(6):
+            for k in range(3):
+                k_h[i, k] = 0.0
+        for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
+            if multipliers[j] == 0.0 or not _active(row_axes[j]):
+                continue
+            if row_kind[j] == 1:
+                _add_dot_stiffness(ends, row_axes[j], multipliers[j], k_h)
+            else:
+                _add_log_stiffness(ends, maps, row_axes[j], multipliers[j], v, k_h)
+        b = stiffness[closure_frame[h, 1]]
+        for i in range(6):
+            for k in range(3):
+                b[i, k] += k_h[i, k]
+        if closure_frame[h, 0] >= 0:
+            b = stiffness[closure_frame[h, 0]]
             for i in range(6):
-                b[i, k] += v[4, i]
+                for k in range(3):
+                    b[i, k] += k_h[i, k]
+            _add_coad_matrix(total[h], b)
+
+
+@inner
+def closure_couplings(
+    size, closure_frame, closure_slot, closure_rows, slot_path, path, closure, total, K, saved, row, matrix
+):
+    """Rows J ∂C below, Jᵀ to the right, and the stiffness that couples the path of the leader to the follower's."""
+    for h in range(closure_frame.shape[0]):
+        first, count = closure_rows[h, 0], closure_rows[h, 1]
+        for side in range(2):
+            slot = closure_slot[h, side]
+            if slot < 0:
+                continue
+            sign = 1.0 if side == 1 else -1.0
+            start, length = slot_path[slot, 0], slot_path[slot, 1]
+            kept = saved[slot]
+            for j in range(first, first + count):
+                w = closure[j]
+                for k in range(length):
+                    below = 0.0
+                    right = 0.0
+                    for c in range(6):
+                        below += w[c] * kept[c, k]
+                        right += w[c] * kept[18 + c, k]
+                    matrix[size + j, path[start + k]] += sign * below
+                    matrix[path[start + k], size + j] += sign * right
+        if closure_slot[h, 0] < 0:
+            continue
+        for side in range(2):
+            # rows of one side, columns of the other: -K from the follower's rows, -(K + C) from the leader's
+            a, b = closure_slot[h, 1 - side], closure_slot[h, side]
+            left, right = saved[a], saved[b]
+            W = total[h]
+            for i in range(slot_path[a, 1]):
+                for k in range(6):
+                    row[k] = 0.0
+                for c in range(6):
+                    value = left[18 + c, i]
+                    for k in range(3):
+                        row[k] += value * K[h, c, k]
+                if side == 1:
+                    m0, m1, m2 = left[18, i], left[19, i], left[20, i]
+                    f0, f1, f2 = left[21, i], left[22, i], left[23, i]
+                    # zᵀ C = (C × m + N × f ; N × m) for the row z = (m; f)
+                    row[0] += W[1] * m2 - W[2] * m1 + W[4] * f2 - W[5] * f1
+                    row[1] += W[2] * m0 - W[0] * m2 + W[5] * f0 - W[3] * f2
+                    row[2] += W[0] * m1 - W[1] * m0 + W[3] * f1 - W[4] * f0
+                    row[3] += W[4] * m2 - W[5] * m1
+                    row[4] += W[5] * m0 - W[3] * m2
+                    row[5] += W[3] * m1 - W[4] * m0
+                out = matrix[path[slot_path[a, 0] + i]]
+                for j in range(slot_path[b, 1]):
+                    value = 0.0
+                    for c in range(6):
+                        value += row[c] * right[c, j]
+                    out[path[slot_path[b, 0] + j]] -= value
+
+
+@inner
+def closure_diagonal(size, row_axes, matrix):
+    """Unit diagonal for redundant rows, whose equation is λ = 0."""
+    for j in range(row_axes.shape[0]):
+        if not _active(row_axes[j]):
+            matrix[size + j, size + j] = 1.0
 
 
 @inner
@@ -92,23 +162,33 @@ def _active(axes):
 
 
 @inner
-def hold_diagonal(size, row_axes, matrix):
-    """Unit diagonal for redundant rows, whose equation is λ = 0."""
-    for j in range(row_axes.shape[0]):
-        if not _active(row_axes[j]):
-            matrix[size + j, size + j] = 1.0
+def _ends(frames, places, base, pose, ends):
+    """Rotation and position, about the base point, of the leader (ends[0]) and of the follower (ends[1])."""
+    for side in range(2):
+        f, place, end = frames[side], places[side], ends[side]
+        if f < 0:
+            for i in range(3):
+                end[3, i] = place[3, i] - base[3, i]
+                for k in range(3):
+                    end[i, k] = place[i, k]
+        else:
+            g = pose[f]
+            for i in range(3):
+                end[3, i] = g[3, i] + g[i, 0] * place[3, 0] + g[i, 1] * place[3, 1] + g[i, 2] * place[3, 2]
+                for k in range(3):
+                    end[i, k] = g[i, 0] * place[0, k] + g[i, 1] * place[1, k] + g[i, 2] * place[2, k]
 
 
 @inner
-def _relative(pose, target, base, v, maps):
-    """Rotation vector v[0] and position v[1] of a frame seen from its target; T⁻¹ and R in maps[0], maps[1]."""
-    inverse, R = maps[0], maps[1]
+def _relative(ends, v, maps):
+    """Rotation vector v[0] and position v[1] of the follower seen from the leader; T⁻¹ and R in maps[0], maps[1]."""
+    inverse, R, p, s = maps[0], maps[1], ends[0], ends[1]
     theta, position = v[0], v[1]
     for i in range(3):
         position[i] = 0.0
         for j in range(3):
-            position[i] += target[j, i] * (base[3, j] + pose[3, j] - target[3, j])
-            R[i, j] = target[0, i] * pose[0, j] + target[1, i] * pose[1, j] + target[2, i] * pose[2, j]
+            position[i] += p[j, i] * (s[3, j] - p[3, j])
+            R[i, j] = p[0, i] * s[0, j] + p[1, i] * s[1, j] + p[2, i] * s[2, j]
     _log(R, theta)
     t0, t1, t2 = theta[0], theta[1], theta[2]
     square = t0 * t0 + t1 * t1 + t2 * t2
@@ -123,6 +203,101 @@ def _relative(pose, target, base, v, maps):
     inverse[1, 2] -= 0.5 * t0
     inverse[2, 0] -= 0.5 * t1
     inverse[2, 1] += 0.5 * t0
+
+
+@inner
+def _dot_row(ends, axes, w):
+    """u·R w, and its row as world moment (R_s w) × (R_p u)."""
+    p, s = ends[0], ends[1]
+    u0 = p[0, 0] * axes[0] + p[0, 1] * axes[1] + p[0, 2] * axes[2]
+    u1 = p[1, 0] * axes[0] + p[1, 1] * axes[1] + p[1, 2] * axes[2]
+    u2 = p[2, 0] * axes[0] + p[2, 1] * axes[1] + p[2, 2] * axes[2]
+    w0 = s[0, 0] * axes[3] + s[0, 1] * axes[4] + s[0, 2] * axes[5]
+    w1 = s[1, 0] * axes[3] + s[1, 1] * axes[4] + s[1, 2] * axes[5]
+    w2 = s[2, 0] * axes[3] + s[2, 1] * axes[4] + s[2, 2] * axes[5]
+    w[0], w[1], w[2] = w1 * u2 - w2 * u1, w2 * u0 - w0 * u2, w0 * u1 - w1 * u0
+    w[3], w[4], w[5] = 0.0, 0.0, 0.0
+    return u0 * w0 + u1 * w1 + u2 * w2
+
+
+@inner
+def _add_dot_stiffness(ends, axes, lam, K):
+    """K += λ Ŵ Û = λ (U Wᵀ - (U·W) 1), the variation of the moment W × U as seen from the follower."""
+    p, s = ends[0], ends[1]
+    dot = 0.0
+    for i in range(3):
+        u = p[i, 0] * axes[0] + p[i, 1] * axes[1] + p[i, 2] * axes[2]
+        dot += u * (s[i, 0] * axes[3] + s[i, 1] * axes[4] + s[i, 2] * axes[5])
+        for k in range(3):
+            K[i, k] += lam * u * (s[k, 0] * axes[3] + s[k, 1] * axes[4] + s[k, 2] * axes[5])
+    for i in range(3):
+        K[i, i] -= lam * dot
+
+
+@inner
+def _log_row(ends, maps, axes, out):
+    """Row a_1·Θ + a_2·p as a world wrench about the base point."""
+    inverse, p, s = maps[0], ends[0], ends[1]
+    m0 = inverse[0, 0] * axes[0] + inverse[1, 0] * axes[1] + inverse[2, 0] * axes[2]
+    m1 = inverse[0, 1] * axes[0] + inverse[1, 1] * axes[1] + inverse[2, 1] * axes[2]
+    m2 = inverse[0, 2] * axes[0] + inverse[1, 2] * axes[1] + inverse[2, 2] * axes[2]
+    for i in range(3):
+        out[i] = s[i, 0] * m0 + s[i, 1] * m1 + s[i, 2] * m2
+        out[3 + i] = p[i, 0] * axes[3] + p[i, 1] * axes[4] + p[i, 2] * axes[5]
+    out[0] += s[3, 1] * out[5] - s[3, 2] * out[4]
+    out[1] += s[3, 2] * out[3] - s[3, 0] * out[5]
+    out[2] += s[3, 0] * out[4] - s[3, 1] * out[3]
+
+
+@inner
+def _add_log_stiffness(ends, maps, axes, lam, v, K):
+    """K += variation of the wrench of a row, in axes of the follower: (∂(T⁻¹)[T⁻¹ζ]ᵀ y_1 ; (Rᵀy_2) × ζ), y = λ a."""
+    inverse, R, theta, s = maps[0], maps[1], v[0], ends[1]
+    angle = math.sqrt(theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2)
+    c, dc = _inverse_coefficients(angle)
+    t0, t1, t2 = theta[0], theta[1], theta[2]
+    y0, y1, y2 = lam * axes[0], lam * axes[1], lam * axes[2]
+    a0, a1, a2 = t1 * y2 - t2 * y1, t2 * y0 - t0 * y2, t0 * y1 - t1 * y0
+    n0 = lam * (R[0, 0] * axes[3] + R[1, 0] * axes[4] + R[2, 0] * axes[5])
+    n1 = lam * (R[0, 1] * axes[3] + R[1, 1] * axes[4] + R[2, 1] * axes[5])
+    n2 = lam * (R[0, 2] * axes[3] + R[1, 2] * axes[4] + R[2, 2] * axes[5])
+    for k in range(3):  # world direction k of the rotation
+        z0, z1, z2 = s[k, 0], s[k, 1], s[k, 2]
+        d0 = inverse[0, 0] * z0 + inverse[0, 1] * z1 + inverse[0, 2] * z2
+        d1 = inverse[1, 0] * z0 + inverse[1, 1] * z1 + inverse[1, 2] * z2
+        d2 = inverse[2, 0] * z0 + inverse[2, 1] * z1 + inverse[2, 2] * z2
+        # ∂(T⁻¹)ᵀ y = -½ δ×y + dc (Θ·δ) Θ×(Θ×y) + c (δ×(Θ×y) + Θ×(δ×y))
+        e0, e1, e2 = d1 * y2 - d2 * y1, d2 * y0 - d0 * y2, d0 * y1 - d1 * y0
+        turn = dc * (t0 * d0 + t1 * d1 + t2 * d2)
+        v[3, 0] = -0.5 * e0 + turn * (t1 * a2 - t2 * a1) + c * (d1 * a2 - d2 * a1 + t1 * e2 - t2 * e1)
+        v[3, 1] = -0.5 * e1 + turn * (t2 * a0 - t0 * a2) + c * (d2 * a0 - d0 * a2 + t2 * e0 - t0 * e2)
+        v[3, 2] = -0.5 * e2 + turn * (t0 * a1 - t1 * a0) + c * (d0 * a1 - d1 * a0 + t0 * e1 - t1 * e0)
+        v[3, 3] = n1 * z2 - n2 * z1
+        v[3, 4] = n2 * z0 - n0 * z2
+        v[3, 5] = n0 * z1 - n1 * z0
+        _frame_to_world(s, v[3], v[4])
+        for i in range(6):
+            K[i, k] += v[4, i]
+
+
+@inner
+def _add_coad_matrix(W, b):
+    """b += C with C x = coad(x) W = (ω×C + v×N ; ω×N)."""
+    c0, c1, c2, n0, n1, n2 = W[0], W[1], W[2], W[3], W[4], W[5]
+    b[0, 1] += c2
+    b[0, 2] -= c1
+    b[1, 0] -= c2
+    b[1, 2] += c0
+    b[2, 0] += c1
+    b[2, 1] -= c0
+    for o in range(2):
+        r, c = 3 * o, 3 - 3 * o
+        b[r, c + 1] += n2
+        b[r, c + 2] -= n1
+        b[r + 1, c] -= n2
+        b[r + 1, c + 2] += n0
+        b[r + 2, c] += n1
+        b[r + 2, c + 1] -= n0
 
 
 @kernel
@@ -172,15 +347,6 @@ def _log(R, theta):
         factor = -factor
     for i in range(3):
         theta[i] *= factor
-
-
-@inner
-def _row(maps, axes, w):
-    """Closure row as a wrench in the axes of the held frame: w = (T⁻ᵀ a_1; Rᵀ a_2)."""
-    inverse, R = maps[0], maps[1]
-    for i in range(3):
-        w[i] = inverse[0, i] * axes[0] + inverse[1, i] * axes[1] + inverse[2, i] * axes[2]
-        w[3 + i] = R[0, i] * axes[3] + R[1, i] * axes[4] + R[2, i] * axes[5]
 
 
 @inner

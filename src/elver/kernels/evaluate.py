@@ -3,17 +3,20 @@
     R = Q_inertia + Q_elastic + Q_damping - Q_load - Q_act + Jᵀλ ,   closure rows below,
     matrix = w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' ,   closure blocks beside and below.
 
-Unknowns run: free base (6), coordinates (n), multipliers (m). Order of multipliers: rows of holds, spooled tendons.
+Unknowns run: free base (6), coordinates (n), multipliers (m). Order of multipliers: rows of closures, spooled
+tendons. A coordinate whose motion is imposed takes it from the inputs; its row becomes δq = 0 and what it held, the
+effort that imposes the motion, is put aside.
 """
 
 from __future__ import annotations
 
 from elver.kernels.cache import kernel
-from elver.kernels.closures import hold_residual
+from elver.kernels.closures import closure_residual
+from elver.kernels.frame_loads import frame_load_residual
 from elver.kernels.recursion import backward, forward, project, registers
 from elver.kernels.strain_loads import strain_residual
 
-__all__ = ["evaluate_residual"]
+__all__ = ["evaluate_residual", "impose"]
 
 
 @kernel
@@ -23,6 +26,7 @@ def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
     offset = 6 * p.free[0]
     for k in range(residual.size):
         residual[k] = 0.0
+    impose(p.imposed, inputs, jets, q)
     registers(
         p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, q, jets, w.register
     )
@@ -31,16 +35,30 @@ def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
         p.inertia, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,
     )
-    hold_residual(
-        offset + p.component.size, p.hold_frame, p.hold_pose, p.row_hold, p.row_axes, base, multipliers,
-        w.pose, w.vector, w.closure_map, w.closure, w.force, residual,
+    frame_load_residual(p.slide_frame, p.slide, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force, w.vector)
+    closure_residual(
+        offset + p.component.size, p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base,
+        multipliers, w.pose, w.vector, w.closure_map, w.closure_end, w.closure, w.closure_force, w.force, residual,
     )
     project(
         offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
         w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,
     )
     strain_residual(
-        offset, p.component, p.K_elastic, p.D_elastic, p.muscle_input, p.muscle_force, p.point_phi, p.point_rest,
+        offset, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop,
+        p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
         p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length, p.tendon_path, p.tendon_weight,
-        q, multipliers, inputs, w.vector, w.tendon_rate, residual,
+        q, multipliers, inputs, jets, w.vector, w.tendon_rate, residual,
     )
+    for j in range(p.imposed.shape[0]):
+        k = offset + p.imposed[j, 0]
+        w.effort[j] = residual[k]
+        residual[k] = 0.0
+
+
+@kernel
+def impose(imposed, inputs, jets, q):
+    """Coordinates whose motion is given take it from the inputs."""
+    for j in range(imposed.shape[0]):
+        for jet in range(jets):
+            q[jet, imposed[j, 0]] = inputs[imposed[j, 1 + jet]]

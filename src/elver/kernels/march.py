@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.kernels.algebra import lu_factor, lu_solve
-from elver.kernels.base_motion import chart, mix_chart_columns, orthonormalise, retract
+from elver.kernels.base_motion import chart, mix_chart_columns, orthonormalise, retract, unwind
 from elver.kernels.cache import inner, kernel
+from elver.kernels.evaluate import impose
 
 __all__ = ["March", "march_for", "march_gauss", "march_one_step", "solve_static"]
 
@@ -208,6 +209,7 @@ def march_one_step(
         if count < 0:
             return step
         _trial(on_se3, m, a, b, base, q, rates, offset, given_base[step + 1], given_twist[step + 1])
+        impose(program.imposed, inputs[step + 1], 3, m.q)
         # accept
         for k in range(coordinates):
             v = a * m.total[k] + m.free[0, k]
@@ -217,13 +219,14 @@ def march_one_step(
                 rates[0, k], rates[1, k], rates[2, k] = v, acc, like
             else:
                 j = k - offset
+                acc = m.q[2, j]
                 like = ((1.0 - alpha_f) * acc + alpha_f * q[2, j] - alpha_m * q[3, j]) / (1.0 - alpha_m)
-                q[0, j] += m.total[k]
-                q[1, j], q[2, j], q[3, j] = v, acc, like
+                q[0, j], q[1, j], q[2, j], q[3, j] = m.q[0, j], m.q[1, j], acc, like
         for i in range(4):
             for k in range(3):
                 base[i, k] = m.base[i, k]
         orthonormalise(base)
+        unwind(program.wrap, q, m.small, m.stumpff)
         _record(step + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
         out_iterations[step + 1] = count
     return times.size - 1
@@ -420,8 +423,10 @@ def march_gauss(
             else:
                 q[0, k - offset] += x
                 q[1, k - offset], q[2, k - offset] = v, acc
-        m.memory[2] = h
         row = (s + 1) * step + s
+        impose(program.imposed, inputs[row], 3, q)
+        # a rotation vector in another chart: the last accelerations do not predict the next ones
+        m.memory[2] = -1.0 if unwind(program.wrap, q, m.small, m.stumpff) else h
         if offset > 0:
             chart(on_se3, base, end, rates[0], rates[1], m, m.base, m.twist)
             for k in range(6):

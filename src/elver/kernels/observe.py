@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from elver.kernels.cache import kernel
 from elver.kernels.recursion import add_wrench_to_world, forward, registers, twist_to_body
+from elver.kernels.strain_loads import beyond
 
 __all__ = ["observe"]
 
@@ -12,12 +13,11 @@ __all__ = ["observe"]
 def observe(program, work, base, twist, q, inputs, jets, position, rotation, energy, momentum):
     """Fill position (T, frames, 3), rotation (T, frames, 3, 3), energy (T, 3), momentum (T, 6).
 
-    ``jets`` is 3: poses with rates. Energies are kinetic, elastic and gravitational (zero at the world origin);
-    momentum is (angular about the world origin; linear) in world axes. Arguments as of
+    ``jets`` is 3: poses with rates. Energies are kinetic, elastic (springs and stops too) and gravitational (zero
+    at the world origin); momentum is (angular about the world origin; linear) in world axes. Arguments as of
     :func:`elver.kernels.evaluate.evaluate_residual`, with time first.
     """
     p, w, v = program, work, work.vector
-    n = p.component.size
     for t in range(base.shape[0]):
         registers(
             p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi,
@@ -44,13 +44,21 @@ def observe(program, work, base, twist, q, inputs, jets, position, rotation, ene
             add_wrench_to_world(w.pose, f, v, 3, v, 4)
             for i in range(3):
                 position[t, f, i] = base[t, 3, i] + w.pose[f, 3, i]
-                height -= scale * M[3, 3] * p.gravity[i] * position[t, f, i]
                 for k in range(3):
                     rotation[t, f, i, k] = w.pose[f, i, k]
+            # weight at the mass centre c: m c is (M[2, 4], M[0, 5], M[1, 3]) in axes of the frame
+            for i in range(3):
+                moment = w.pose[f, i, 0] * M[2, 4] + w.pose[f, i, 1] * M[0, 5] + w.pose[f, i, 2] * M[1, 3]
+                height -= scale * p.gravity[i] * (M[3, 3] * position[t, f, i] + moment)
         elastic = 0.0
-        for i in range(n):
-            for k in range(n):
-                elastic += 0.5 * q[t, 0, i] * p.K_elastic[i, k] * q[t, 0, k]
+        for b in range(p.block.shape[0]):
+            first, count = p.block[b, 0], p.block[b, 1]
+            for i in range(first, first + count):
+                x = q[t, 0, i] - p.spring_rest[i]
+                for k in range(count):
+                    elastic += 0.5 * x * p.K_elastic[i, k] * (q[t, 0, first + k] - p.spring_rest[first + k])
+                if p.stop[i, 2] != 0.0:
+                    elastic += 0.5 * p.stop[i, 2] * beyond(q[t, 0, i], p.stop[i]) ** 2
         energy[t, 0] = kinetic
         energy[t, 1] = elastic
         energy[t, 2] = height

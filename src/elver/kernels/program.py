@@ -1,15 +1,21 @@
 """The program: one robot as flat arrays, and the work space of the recursions.
 
-A robot is a list of *segments* that grow from a parent frame. A rod is a segment of many intervals, a rigid joint
-will be a segment of one; each interval ends in a *frame* that carries inertia and loads. Frame 0 is the base and
-interval i ends in frame i + 1. Along an interval the pose advances by g_next = g exp(Ψ), where Ψ is a Lie
+A robot is a tree of *segments* that grow from a parent frame. A rod is a segment of many intervals, a rigid joint a
+segment of one or two, a constant offset one interval without coordinates; each interval ends in a *frame* that carries
+inertia and loads. Frame 0 is the base and interval i ends in frame i + 1; parents come before children. A rod that
+hangs by its tip, or by a section in between, has a segment that runs backward (last operation negated) on the same
+coordinates. Along an interval the pose advances by g_next = g exp(Ψ), where Ψ is a Lie
 polynomial of a few *moments* α_m of the strain, and each moment is linear in the coordinates:
 
     α_m = rest[i, m] + Σ_k e_component(k) phi[i, m, k] q_k ,      Ψ = last register of the polynomial,
     register o = beta_o [register a_o, register b_o] + Σ_j linear_oj register j .
 
 So Magnus 4, Magnus 6 and Runge-Kutta-Munthe-Kaas are three small tables, and no array size is known to the
-compiler: a second robot compiles nothing. Vectors are angular first; matrices are row major.
+compiler: a second robot compiles nothing.
+
+The *path* of a segment lists the unknowns that move it, its own last; the path of its parent is a part of it from the
+front. Columns of the tangent are kept over paths only, and are saved in a *slot* at each frame from which another
+segment grows or to which a closure is tied. Vectors are angular first; matrices are row major.
 """
 
 from __future__ import annotations
@@ -29,7 +35,11 @@ class Program(NamedTuple):
     """Everything that stays fixed while a system is solved."""
 
     free: Ints  # (1,) 1 when the base pose is unknown
-    segment: Ints  # (segments, 6): parent frame, first interval, intervals, first coordinate, coordinates, polynomial
+    segment: Ints  # (segments, 9): parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
+    #                 slot of the parent, first entry and length of the path
+    path: Ints  # unknowns of all paths, one after the other; those of slot 0 (a free base) first
+    frame_slot: Ints  # (frames,) slot in which the columns at this frame are kept, or -1
+    slot_path: Ints  # (slots, 2) first entry and length of the path of each slot
     active: Ints  # (segments, 7): number of free strains, then their components
     component: Ints  # (n,) strain component of each coordinate
     slot_start: Ints  # (segments, 7) first own coordinate of each free strain, then the end
@@ -46,9 +56,19 @@ class Program(NamedTuple):
     load_input: Ints  # (loads,) input that scales it
     load_follows: Ints  # (loads,) 1 when fixed to the section, 0 when fixed in the world
     load_wrench: Floats  # (loads, 6) couple and force at the frame's origin
-    K_elastic: Floats  # (n, n)
-    D_elastic: Floats  # (n, n)
-    point_phi: Floats  # (points, n) functions at the quadrature points
+    block: Ints  # (blocks, 2) first coordinate and number of coordinates of each rod and joint
+    K_elastic: Floats  # (n, most of a block) rows of coordinates, columns of their block
+    D_elastic: Floats  # (n, most of a block)
+    spring_rest: Floats  # (n,) coordinate at which its spring is slack
+    friction: Floats  # (n, 2) dry friction [N m or N] and the speed [rad/s or m/s] over which it is smoothed
+    stop: Floats  # (n, 3) lower and upper end of the travel, stiffness beyond
+    imposed: Ints  # (imposed, 4) coordinate, and its three inputs: value, rate, second rate
+    wrap: Ints  # (rotation vectors,) first of the three coordinates
+    slide_frame: Ints  # (slides,)
+    slide: Floats  # (slides, 3) viscous [N s/m] and dry [N] friction of the frame's origin, smoothing speed [m/s]
+    user_frame: Ints  # (users,) frames with a wrench from outside, given in Work.user_wrench
+    point_block: Ints  # (points,)
+    point_phi: Floats  # (points, most of a block) functions at the quadrature points
     point_rest: Floats  # (points, 6)
     tendon_input: Ints  # (tendons,)
     tendon_factor: Floats  # (tendons,) tension per unit of input
@@ -58,10 +78,12 @@ class Program(NamedTuple):
     tendon_weight: Floats  # (tendons, points) quadrature weights, zero where the tendon is not
     muscle_input: Ints  # (muscles,)
     muscle_force: Floats  # (muscles, n) ∫ ΦᵀBᵀ Λ_act ds for a unit input
-    hold_frame: Ints  # (holds,)
-    hold_pose: Floats  # (holds, 4, 3): rows of R, then p
-    row_hold: Ints  # (rows,) hold of each closure row
-    row_axes: Floats  # (rows, 6) row of Ā
+    closure_frame: Ints  # (closures, 2) leader (-1: the world) and follower
+    closure_pose: Floats  # (closures, 2, 4, 3) rows of R, then p, of the joint's frames in those frames
+    closure_slot: Ints  # (closures, 2)
+    closure_rows: Ints  # (closures, 2) first row, number of rows
+    row_kind: Ints  # (rows,) 0: Ā (log R; p), 1: u·R w
+    row_axes: Floats  # (rows, 6) row of Ā, or (u; w)
 
 
 class Work(NamedTuple):
@@ -80,15 +102,24 @@ class Work(NamedTuple):
     hessian: Floats  # (local columns, local columns)
     combined: Floats  # (local columns, 18)
     reaction: Floats  # (local columns, 6)
-    prefix: Floats  # (18, coordinates) columns of every coordinate at the present frame
-    prefix_row: Floats  # (6, coordinates) the same as projection rows
-    row: Floats  # (coordinates,)
+    prefix: Floats  # (18, longest path) columns of the unknowns of the path at the present frame
+    prefix_row: Floats  # (6, longest path) the same as projection rows
+    saved: Floats  # (slots, 24, longest path) both, at the frames with a slot
+    own_rows: Floats  # (most of a segment, longest path) rows of the segment at hand
+    own_columns: Floats  # (most of a segment, longest path) its columns in the rows of everything nearer
+    row: Floats  # (longest path,)
     vector: Floats  # (16, 6) a few six-vectors
     stumpff: Floats  # (12,)
     scalar: Floats  # (3, 3, 2) dual c_1, c_2, c_3 with rates
     tangent_map: Floats  # (12, 2, 3, 3) dual matrices
-    closure: Floats  # (rows, 6) closure rows as world wrenches
-    closure_map: Floats  # (2, 3, 3): T⁻¹ and R of the hold at hand
+    closure: Floats  # (rows, 6) closure rows as world wrenches on the follower
+    closure_map: Floats  # (2, 3, 3): T⁻¹ and R of the closure at hand
+    closure_end: Floats  # (2, 4, 3): leader and follower of the closure at hand
+    closure_force: Floats  # (closures, 6) wrench on the follower
+    closure_stiffness: Floats  # (closures, 6, 3) its variation, in axes of the follower, with the relative rotation
+    user_wrench: Floats  # (users, 6) in axes of their frames
+    user_tangent: Floats  # (users, 6, 12) variation with pose and twist, in axes of the frame
+    effort: Floats  # (imposed,) what imposes the motion of a coordinate
     hessian6: Floats  # (6, 6)
     tendon_rate: Floats  # (tendons, n) ∂length/∂q
     residual: Floats  # (coordinates + rows,)
@@ -101,10 +132,14 @@ def work_for(program: Program) -> Work:
     intervals, _, _ = program.rest.shape
     frames = intervals + 1
     registers = int(np.max(program.poly_size.sum(axis=1)))
-    columns = int(np.max(program.active[:, 0]) * np.max(program.poly_size[:, 0]))
+    columns = max(int(np.max(program.active[:, 0] * program.poly_size[program.segment[:, 5], 0])), 1)
     n = program.component.size
     coordinates = n + 6 * int(program.free[0])
-    rows = program.row_hold.size + int(np.count_nonzero(program.tendon_row >= 0))
+    closures = program.closure_frame.shape[0]
+    rows = program.row_kind.size + int(np.count_nonzero(program.tendon_row >= 0))
+    longest = max(int(np.max(program.segment[:, 8])), 6)
+    most = max(int(np.max(program.segment[:, 4])), 1)
+    users = program.user_frame.size
     return Work(
         register=np.zeros((intervals, 3 * registers, 6)),
         adjoint=np.zeros((registers, 6)),
@@ -119,15 +154,24 @@ def work_for(program: Program) -> Work:
         hessian=np.zeros((columns, columns)),
         combined=np.zeros((columns, 18)),
         reaction=np.zeros((columns, 6)),
-        prefix=np.zeros((18, coordinates)),
-        prefix_row=np.zeros((6, coordinates)),
-        row=np.zeros(coordinates),
+        prefix=np.zeros((18, longest)),
+        prefix_row=np.zeros((6, longest)),
+        saved=np.zeros((program.slot_path.shape[0], 24, longest)),
+        own_rows=np.zeros((most, longest)),
+        own_columns=np.zeros((most, longest)),
+        row=np.zeros(longest),
         vector=np.zeros((16, 6)),
         stumpff=np.zeros(12),
         scalar=np.zeros((3, 3, 2)),
         tangent_map=np.zeros((12, 2, 3, 3)),
         closure=np.zeros((max(rows, 1), 6)),
         closure_map=np.zeros((2, 3, 3)),
+        closure_end=np.zeros((2, 4, 3)),
+        closure_force=np.zeros((closures, 6)),
+        closure_stiffness=np.zeros((closures, 6, 3)),
+        user_wrench=np.zeros((users, 6)),
+        user_tangent=np.zeros((users, 6, 12)),
+        effort=np.zeros(program.imposed.shape[0]),
         hessian6=np.zeros((6, 6)),
         tendon_rate=np.zeros((max(program.tendon_input.size, 1), n)),
         residual=np.zeros(coordinates + rows),
@@ -147,7 +191,10 @@ def smallest_program() -> Program:
     linear[0, 0, 0] = 1.0
     return Program(
         free=ints(1),
-        segment=np.array([[0, 0, 1, 0, 1, 0]]),
+        segment=np.array([[0, 0, 1, 0, 1, 0, 0, 0, 1]]),
+        path=ints(1),
+        frame_slot=np.array([0, -1]),
+        slot_path=ints(1, 2),
         active=np.array([[1, 2, 0, 0, 0, 0, 0]]),
         component=np.array([2]),
         slot_start=np.array([[0, 1, 1, 1, 1, 1, 1]]),
@@ -164,8 +211,18 @@ def smallest_program() -> Program:
         load_input=ints(0),
         load_follows=ints(0),
         load_wrench=floats(0, 6),
+        block=np.array([[0, 1]]),
         K_elastic=np.eye(1),
         D_elastic=floats(1, 1),
+        spring_rest=floats(1),
+        friction=floats(1, 2),
+        stop=floats(1, 3),
+        imposed=ints(0, 4),
+        wrap=ints(0),
+        slide_frame=ints(0),
+        slide=floats(0, 3),
+        user_frame=ints(0),
+        point_block=ints(1),
         point_phi=np.ones((1, 1)),
         point_rest=rest[0],
         tendon_input=ints(0),
@@ -176,8 +233,10 @@ def smallest_program() -> Program:
         tendon_weight=floats(0, 1),
         muscle_input=ints(0),
         muscle_force=floats(0, 1),
-        hold_frame=ints(0),
-        hold_pose=floats(0, 4, 3),
-        row_hold=ints(0),
+        closure_frame=ints(0, 2),
+        closure_pose=floats(0, 2, 4, 3),
+        closure_slot=ints(0, 2),
+        closure_rows=ints(0, 2),
+        row_kind=ints(0),
         row_axes=floats(0, 6),
     )

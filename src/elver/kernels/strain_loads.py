@@ -1,4 +1,7 @@
-"""What acts on the strain itself: elasticity, damping, muscles and tendons.
+"""What acts on the coordinates themselves: elasticity, damping, muscles and tendons; motors, friction and stops.
+
+Rods and joints are blocks of coordinates. Motors and muscles are rows of generalized force. Dry friction is smoothed,
+c tanh(q'/w); a stop is a spring beyond the travel.
 
 A tendon at D(s) in the section, with unit-free direction c = Γ + K×D + D′ (CONVENTIONS, "Tendon"), has the length
 ℓ(q) = ∫ |c| ds and tension T; it adds T ∂ℓ/∂q to the residual and T ∂²ℓ/∂q² to the tangent. With the twist-like
@@ -16,22 +19,31 @@ import math
 
 from elver.kernels.cache import kernel
 
-__all__ = ["strain_residual", "strain_tangent"]
+__all__ = ["beyond", "strain_residual", "strain_tangent"]
 
 
 @kernel
 def strain_residual(
-    offset, component, K_elastic, D_elastic, muscle_input, muscle_force, point_phi, point_rest,
+    offset, component, block, K_elastic, D_elastic, spring_rest, friction, stop,
+    muscle_input, muscle_force, point_block, point_phi, point_rest,
     tendon_input, tendon_factor, tendon_row, tendon_length, tendon_path, tendon_weight,
-    q, multipliers, inputs, v, tendon_rate, residual,
+    q, multipliers, inputs, jets, v, tendon_rate, residual,
 ):
-    """Add elastic, viscous, muscle and tendon forces, and the closure rows of spooled tendons."""
+    """Add elastic, viscous, muscle and tendon forces, friction and stops, and the closure rows of spooled tendons."""
     n = component.size
+    for b in range(block.shape[0]):
+        first, count = block[b, 0], block[b, 1]
+        for i in range(first, first + count):
+            total = 0.0
+            for k in range(count):
+                total += K_elastic[i, k] * (q[0, first + k] - spring_rest[first + k])
+                total += D_elastic[i, k] * q[1, first + k]
+            residual[offset + i] += total
     for i in range(n):
-        total = 0.0
-        for k in range(n):
-            total += K_elastic[i, k] * q[0, k] + D_elastic[i, k] * q[1, k]
-        residual[offset + i] += total
+        if friction[i, 0] != 0.0 and jets == 3:
+            residual[offset + i] += friction[i, 0] * math.tanh(q[1, i] / friction[i, 1])
+        if stop[i, 2] != 0.0:
+            residual[offset + i] += stop[i, 2] * beyond(q[0, i], stop[i])
     for j in range(muscle_input.size):
         amount = inputs[muscle_input[j]]
         for k in range(n):
@@ -45,11 +57,12 @@ def strain_residual(
         for g in range(point_rest.shape[0]):
             weight = tendon_weight[t, g]
             if weight != 0.0:
-                _strain(component, point_phi[g], point_rest[g], q, xi)
+                first, count = block[point_block[g], 0], block[point_block[g], 1]
+                _strain(component, first, count, point_phi[g], point_rest[g], q, xi)
                 norm = _direction(tendon_path[t, g], xi, w)
                 length += weight * norm
-                for k in range(n):
-                    rate[k] += weight * w[component[k]] * point_phi[g, k]
+                for k in range(count):
+                    rate[first + k] += weight * w[component[first + k]] * point_phi[g, k]
         row = tendon_row[t]
         if row >= 0:
             residual[offset + n + row] = length - tendon_length[t] + inputs[tendon_input[t]]
@@ -62,17 +75,24 @@ def strain_residual(
 
 @kernel
 def strain_tangent(
-    offset, component, K_elastic, D_elastic, point_phi, point_rest,
+    offset, component, block, K_elastic, D_elastic, friction, stop, point_block, point_phi, point_rest,
     tendon_input, tendon_factor, tendon_row, tendon_path, tendon_weight,
-    q, multipliers, inputs, weights, v, tendon_rate, h, matrix,
+    q, multipliers, inputs, weights, jets, v, tendon_rate, h, matrix,
 ):
     """Add the variation of :func:`strain_residual`; ``tendon_rate`` must be up to date."""
     n = component.size
+    for b in range(block.shape[0]):
+        first, count = block[b, 0], block[b, 1]
+        for i in range(first, first + count):
+            out = matrix[offset + i]
+            for k in range(count):
+                out[offset + first + k] += weights[0] * K_elastic[i, k] + weights[1] * D_elastic[i, k]
     for i in range(n):
-        for k in range(n):
-            matrix[offset + i, offset + k] += (
-                weights[0] * K_elastic[i, k] + weights[1] * D_elastic[i, k]
-            )
+        if friction[i, 0] != 0.0 and jets == 3:
+            slip = math.tanh(q[1, i] / friction[i, 1])
+            matrix[offset + i, offset + i] += weights[1] * friction[i, 0] / friction[i, 1] * (1.0 - slip * slip)
+        if stop[i, 2] != 0.0 and beyond(q[0, i], stop[i]) != 0.0:
+            matrix[offset + i, offset + i] += weights[0] * stop[i, 2]
     xi, w = v[0], v[1]
     for t in range(tendon_input.size):
         row = tendon_row[t]
@@ -89,7 +109,8 @@ def strain_tangent(
             weight = tendon_weight[t, g] * tension * weights[0]
             if weight == 0.0:
                 continue
-            _strain(component, point_phi[g], point_rest[g], q, xi)
+            first, count = block[point_block[g], 0], block[point_block[g], 1]
+            _strain(component, first, count, point_phi[g], point_rest[g], q, xi)
             norm = _direction(tendon_path[t, g], xi, w)
             # W P Wᵀ = (W Wᵀ - w wᵀ) / |c| with W = [D̂; 1]
             path = tendon_path[t, g]
@@ -110,21 +131,31 @@ def strain_tangent(
                 for b in range(6):
                     h[a, b] = (h[a, b] - w[a] * w[b]) / norm
             phi = point_phi[g]
-            for i in range(n):
-                left, a = weight * phi[i], component[i]
+            for i in range(count):
+                left, a = weight * phi[i], component[first + i]
                 if left != 0.0:
-                    out = matrix[offset + i]
-                    for k in range(n):
-                        out[offset + k] += left * h[a, component[k]] * phi[k]
+                    out = matrix[offset + first + i]
+                    for k in range(count):
+                        out[offset + first + k] += left * h[a, component[first + k]] * phi[k]
 
 
 @kernel
-def _strain(component, phi, rest, q, xi):
+def beyond(x, stop):
+    """How far a coordinate is beyond its travel."""
+    if x < stop[0]:
+        return x - stop[0]
+    if x > stop[1]:
+        return x - stop[1]
+    return 0.0
+
+
+@kernel
+def _strain(component, first, count, phi, rest, q, xi):
     """Strain at a quadrature point."""
     for c in range(6):
         xi[c] = rest[c]
-    for k in range(component.size):
-        xi[component[k]] += phi[k] * q[0, k]
+    for k in range(count):
+        xi[component[first + k]] += phi[k] * q[0, first + k]
 
 
 @kernel

@@ -9,7 +9,9 @@ coordinate (its spatial twist per unit rate, constant beyond its own interval) a
 so that each frame carries one wrench F and one 6x18 matrix [K D M], summed over all that lies beyond it, and
 
     δR_a / δq_b = z_aᵀ [K D M] (ζ, ζ', ζ'')_b                   b nearer to the base than a, or beside it
-    δR_a / δq_b = z_aᵀ ( [K D M] (ζ, ζ', ζ'')_b + coad(z_b) F )   b beyond a.
+    δR_a / δq_b = z_aᵀ ( [K D M] (ζ, ζ', ζ'')_b + coad(z_b) F )   b beyond a,
+
+and nothing where b is on another branch, unless a closure ties the two.
 
 Inside one interval the curvature of the map q -> exp(Ψ(q)) adds the Hessian F·∂z_b/∂q_a, found by reverse
 accumulation.
@@ -20,7 +22,8 @@ from __future__ import annotations
 
 from elver.kernels.algebra import add_bracket, add_coad
 from elver.kernels.cache import inner, kernel
-from elver.kernels.closures import hold_diagonal, hold_tangent
+from elver.kernels.closures import closure_couplings, closure_diagonal, closure_tangent
+from elver.kernels.frame_loads import frame_load_tangent
 from elver.kernels.recursion import (
     add_bracket_jet,
     add_tangent_transposed,
@@ -161,13 +164,13 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
     """
     p, w, matrix = program, work, work.matrix
     segment, active, slot_start, poly_size, moment_phi = p.segment, p.active, p.slot_start, p.poly_size, p.phi
-    poly_pair, poly_beta, poly_linear = p.poly_pair, p.poly_beta, p.poly_linear
-    hold_frame, row_hold, closure = p.hold_frame, p.row_hold, w.closure
+    poly_pair, poly_beta, poly_linear, paths, frame_slot = p.poly_pair, p.poly_beta, p.poly_linear, p.path, p.frame_slot
     register, pose, eta, acc, force, B = w.register, w.pose, w.eta, w.acc, w.force, w.stiffness
     column, z, hessian, u, y, U, rows = w.column, w.local, w.hessian, w.combined, w.reaction, w.prefix, w.prefix_row
     row, bar, dbar, v, dual, cs, maps = (
         w.row, w.adjoint, w.column_adjoint, w.vector, w.scalar, w.stumpff, w.tangent_map
     )  # fmt: skip
+    own_rows, own_columns = w.own_rows, w.own_columns
     offset = 6 * p.free[0]
     for i in range(matrix.shape[0]):
         for k in range(matrix.shape[1]):
@@ -177,8 +180,12 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
         p.inertia, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, pose, eta, B, v, maps,
     )
-    hold_tangent(hold_frame, p.hold_pose, row_hold, p.row_axes, base, multipliers, pose, v, w.closure_map, B)
-    size, width = row.size, 6 * jets
+    frame_load_tangent(p.slide_frame, p.slide, p.user_frame, w.user_tangent, jets, pose, eta, B, v)
+    closure_tangent(
+        p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, multipliers, pose, v,
+        w.closure_map, w.closure_end, w.closure_force, w.closure_stiffness, B,
+    )
+    width = 6 * jets
     w0, w1, w2 = weights[0], weights[1], weights[2]
     # Suffix sums
     for s in range(segment.shape[0] - 1, -1, -1):
@@ -190,99 +197,136 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
             for a in range(6):
                 for k in range(width):
                     B[before, a, k] += B[i + 1, a, k]
-    for k in range(size):
-        for a in range(18):
-            U[a, k] = 0.0
-        for a in range(6):
-            rows[a, k] = 0.0
     if offset > 0:
         _base_columns(pose, eta, base_columns, U, rows, v)
         for a in range(6):
             for k in range(6):
                 v[0, k] = rows[k, a]
             _row_product(v[0], B[0], U, width, 6, matrix[a])
-    _closures(hold_frame, row_hold, closure, 0, U, rows, size, matrix)
+    _save(U, rows, offset, w.saved[0])
     for s in range(segment.shape[0]):
-        first, poly = offset + segment[s, 3], segment[s, 5]
+        poly, count, path_start, size = segment[s, 5], segment[s, 4], segment[s, 7], segment[s, 8]
+        first = size - count
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
         start, strains, slots = segment[s, 1], active[s, 0], slot_start[s]
+        _load(w.saved[segment[s, 6]], first, size, U, rows)
+        for k in range(count):
+            for c in range(size):
+                own_rows[k, c] = 0.0
+                own_columns[k, c] = 0.0
         for i in range(start, start + segment[s, 2]):
             before = i
             if i == start:
                 before = segment[s, 0]
-            r, phis, b = register[i], moment_phi[i], B[i + 1]
-            last = 3 * (moments + operations - 1)
-            _columns(moments, operations, pair, beta, linear, active[s], r, jets, column)
-            dual_stumpff(r, last, jets, cs, dual)
-            _world_map(pose, eta, acc, before, r, last, dual, jets, maps)
-            _world_columns(maps, column, last, strains * moments, jets, z)
-            wrench_to_body(pose, before, force, i + 1, v, 0)
-            _hessian(moments, operations, pair, beta, linear, active[s], r, column, dual, cs, bar, dbar, v, hessian)
-            for a in range(strains * moments):
-                za, ua, ya = z[a], u[a], y[a]
-                for k in range(6):
-                    ua[k] = w0 * za[0, k]
-                if jets == 3:
+            if strains > 0:
+                r, phis, b = register[i], moment_phi[i], B[i + 1]
+                last = 3 * (moments + operations - 1)
+                _columns(moments, operations, pair, beta, linear, active[s], r, jets, column)
+                dual_stumpff(r, last, jets, cs, dual)
+                _world_map(pose, eta, acc, before, r, last, dual, jets, maps)
+                _world_columns(maps, column, last, strains * moments, jets, z)
+                wrench_to_body(pose, before, force, i + 1, v, 0)
+                _hessian(moments, operations, pair, beta, linear, active[s], r, column, dual, cs, bar, dbar, v, hessian)
+                for a in range(strains * moments):
+                    za, ua, ya = z[a], u[a], y[a]
                     for k in range(6):
-                        ua[6 + k] = w0 * za[1, k] + w1 * za[0, k]
-                        ua[12 + k] = w0 * za[2, k] + 2.0 * w1 * za[1, k] + w2 * za[0, k]
-                for k in range(6):
-                    total = 0.0
-                    for c in range(width):
-                        total += b[k, c] * ua[c]
-                    ya[k] = total
-                add_coad(y, a, w0, za, 0, force, i + 1)
-            # columns of this interval in the rows of everything nearer to the base
-            for slot in range(strains):
-                for k in range(slots[slot], slots[slot + 1]):
-                    for c in range(size):
-                        row[c] = 0.0
-                    for c in range(6):
-                        value = 0.0
-                        for m in range(moments):
-                            value += phis[m, k] * y[slot * moments + m, c]
-                        source = rows[c]
-                        for j in range(size):
-                            row[j] += value * source[j]
-                    for j in range(size):
-                        matrix[j, first + k] += row[j]
-            # now this interval joins the prefix
-            for slot in range(strains):
-                low, high = slots[slot], slots[slot + 1]
-                for m in range(moments):
-                    phi, ua, za = phis[m], u[slot * moments + m], z[slot * moments + m]
-                    for c in range(width):
-                        target = U[c]
-                        for k in range(low, high):
-                            target[first + k] += ua[c] * phi[k]
-                    for c in range(6):
-                        target = rows[c]
-                        for k in range(low, high):
-                            target[first + k] += za[0, c] * phi[k]
-            # rows of this interval: everything nearer, and itself
-            for a in range(strains * moments):
-                m, slot = a % moments, a // moments
-                for k in range(size):
-                    row[k] = 0.0
-                _row_product(z[a, 0], b, U, width, size, row)
-                for other in range(strains):
-                    for k in range(slots[other], slots[other + 1]):
+                        ua[k] = w0 * za[0, k]
+                    if jets == 3:
+                        for k in range(6):
+                            ua[6 + k] = w0 * za[1, k] + w1 * za[0, k]
+                            ua[12 + k] = w0 * za[2, k] + 2.0 * w1 * za[1, k] + w2 * za[0, k]
+                    for k in range(6):
                         total = 0.0
-                        for j in range(moments):
-                            total += phis[j, k] * hessian[a, other * moments + j]
-                        row[first + k] += w0 * total
-                for k in range(slots[slot], slots[slot + 1]):
-                    value, out = phis[m, k], matrix[first + k]
-                    for c in range(size):
-                        out[c] += value * row[c]
-            _closures(hold_frame, row_hold, closure, i + 1, U, rows, size, matrix)
-    hold_diagonal(offset + p.component.size, p.row_axes, matrix)
-    strain_tangent(
-        offset, p.component, p.K_elastic, p.D_elastic, p.point_phi, p.point_rest,
-        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
-        q, multipliers, inputs, weights, v, w.tendon_rate, w.hessian6, matrix,
+                        for c in range(width):
+                            total += b[k, c] * ua[c]
+                        ya[k] = total
+                    add_coad(y, a, w0, za, 0, force, i + 1)
+                # columns of this interval in the rows of everything nearer to the base
+                for slot in range(strains):
+                    for k in range(slots[slot], slots[slot + 1]):
+                        target = own_columns[k]
+                        for c in range(6):
+                            value = 0.0
+                            for m in range(moments):
+                                value += phis[m, k] * y[slot * moments + m, c]
+                            source = rows[c]
+                            for j in range(size):
+                                target[j] += value * source[j]
+                # now this interval joins the prefix
+                for slot in range(strains):
+                    low, high = slots[slot], slots[slot + 1]
+                    for m in range(moments):
+                        phi, ua, za = phis[m], u[slot * moments + m], z[slot * moments + m]
+                        for c in range(width):
+                            target = U[c]
+                            for k in range(low, high):
+                                target[first + k] += ua[c] * phi[k]
+                        for c in range(6):
+                            target = rows[c]
+                            for k in range(low, high):
+                                target[first + k] += za[0, c] * phi[k]
+                # rows of this interval: everything nearer, and itself
+                for a in range(strains * moments):
+                    m, slot = a % moments, a // moments
+                    for k in range(size):
+                        row[k] = 0.0
+                    _row_product(z[a, 0], b, U, width, size, row)
+                    for other in range(strains):
+                        for k in range(slots[other], slots[other + 1]):
+                            total = 0.0
+                            for j in range(moments):
+                                total += phis[j, k] * hessian[a, other * moments + j]
+                            row[first + k] += w0 * total
+                    for k in range(slots[slot], slots[slot + 1]):
+                        value, out = phis[m, k], own_rows[k]
+                        for c in range(size):
+                            out[c] += value * row[c]
+            if frame_slot[i + 1] >= 0:
+                _save(U, rows, size, w.saved[frame_slot[i + 1]])
+        for k in range(count):
+            me = paths[path_start + first + k]
+            for c in range(size):
+                other = paths[path_start + c]
+                matrix[me, other] += own_rows[k, c]
+                matrix[other, me] += own_columns[k, c]
+    rows_at = offset + p.component.size
+    closure_couplings(
+        rows_at, p.closure_frame, p.closure_slot, p.closure_rows, p.slot_path, paths, w.closure, w.closure_force,
+        w.closure_stiffness, w.saved, row, matrix,
     )
+    closure_diagonal(rows_at, p.row_axes, matrix)
+    strain_tangent(
+        offset, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop, p.point_block, p.point_phi,
+        p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
+        q, multipliers, inputs, weights, jets, v, w.tendon_rate, w.hessian6, matrix,
+    )
+    for j in range(p.imposed.shape[0]):
+        me = offset + p.imposed[j, 0]
+        for k in range(matrix.shape[1]):
+            matrix[me, k] = 0.0
+        # one on the diagonal; in the blocks between two stages of a method, which have no mass, zero
+        matrix[me, me] = 1.0 if jets == 1 else w2
+
+
+@inner
+def _save(U, rows, size, kept):
+    """Keep the columns and rows of a path."""
+    for k in range(size):
+        for c in range(18):
+            kept[c, k] = U[c, k]
+        for c in range(6):
+            kept[18 + c, k] = rows[c, k]
+
+
+@inner
+def _load(kept, known, size, U, rows):
+    """Columns and rows of the parent's path, and zero for those of the segment that begins here."""
+    for k in range(size):
+        for c in range(18):
+            U[c, k] = kept[c, k] if k < known else 0.0
+        for c in range(6):
+            rows[c, k] = kept[18 + c, k] if k < known else 0.0
 
 
 @inner("void(f8[::1], f8[:,::1], f8[:,::1], i8, i8, f8[::1])")
@@ -554,19 +598,3 @@ def _hessian(moments, operations, pair, beta, linear, active, r, column, c, real
                 add_coad(dbar, y, -beta[o], d, 3 * x, bar, out)
         for a in range(active[0] * moments):
             hessian[b, a] = dbar[a % moments, active[1 + a // moments]]
-
-
-@inner("void(i8[::1], i8[::1], f8[:,::1], i8, f8[:,::1], f8[:,::1], i8, f8[:,::1])")
-def _closures(hold_frame, row_hold, closure, frame, U, rows, size, matrix):
-    """Closure rows and columns of the holds on ``frame``: J ∂C below, Jᵀ to the right."""
-    for j in range(row_hold.size):
-        if hold_frame[row_hold[j]] == frame:
-            w = closure[j]
-            for k in range(size):
-                below = 0.0
-                right = 0.0
-                for c in range(6):
-                    below += w[c] * U[c, k]
-                    right += w[c] * rows[c, k]
-                matrix[size + j, k] += below
-                matrix[k, size + j] += right

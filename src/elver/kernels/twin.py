@@ -115,7 +115,7 @@ class Joint(NamedTuple):
 
 def joint(program: Program, segment: int, interval: int, q: Array, second: bool) -> Joint:
     """Ψ = last register of the Lie polynomial of the strain moments, differentiated by the product rule."""
-    _, _, _, first, count, poly = program.segment[segment]
+    first, count, poly = program.segment[segment, 3:6]
     moments, operations = program.poly_size[poly]
     n = program.component.size
     own = np.arange(first, first + count)
@@ -178,6 +178,8 @@ def demanded_wrench(program: Program, f: int, R: Array, eta: Array, eta_dot: Arr
             F = F - wrench
         else:
             F = F - np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
+    for viscous, dry, speed in program.slide[program.slide_frame == f]:
+        F[3:] += (viscous + dry / np.sqrt(eta[3:] @ eta[3:] + speed**2)) * eta[3:]
     return F
 
 
@@ -199,6 +201,10 @@ def varied_wrench(
     for j in np.flatnonzero((program.load_frame == f) & (program.load_follows == 0)):
         wrench = inputs[program.load_input[j]] * program.load_wrench[j]
         d_F = d_F - np.vstack([hat(R.T @ wrench[:3]), hat(R.T @ wrench[3:])]) @ d_zeta[:3]
+    for viscous, dry, speed in program.slide[program.slide_frame == f]:
+        V = eta[3:]
+        root = np.sqrt(V @ V + speed**2)
+        d_F[3:] += (viscous * np.eye(3) + dry / root * (np.eye(3) - np.outer(V, V) / root**2)) @ d_eta[3:]
     return d_F
 
 
@@ -208,24 +214,33 @@ def _gravity(program: Program, inputs: Array) -> Array:
 
 
 class Closure(NamedTuple):
-    """One closure row: residual, row on the body twist of its frame, and the gradient of that row."""
+    """One closure row: residual, row on the relative body twist of the follower, and the gradient of that row."""
 
     value: float
     row: Array  # (6,)
-    gradient: Array  # (6, 3): ∂row/∂(rotation of the frame, body)
+    gradient: Array  # (6, 3): ∂row/∂(relative rotation, in axes of the follower)
 
 
-def closure(program: Program, j: int, g: Array) -> Closure:
-    """Ψ = Ā (log R; p) of the frame seen from its target, J = Ā diag(T⁻¹, R), (3.33)-(3.35) and (3.54)."""
-    target, axes = program.hold_pose[program.row_hold[j]], program.row_axes[j]
-    R = target[:3].T @ g[:3, :3]
-    p = target[:3].T @ (g[:3, 3] - target[3])
+def closure(kind: int, axes: Array, relative: Array) -> Closure:
+    """Ψ = Ā (log R; p) of the follower seen from the leader, J = Ā diag(T⁻¹, R), (3.33)-(3.35) and (3.54); or u·R w."""
+    R, p = relative[:3, :3], relative[:3, 3]
+    if kind == 1:
+        u, w = axes[:3], axes[3:]
+        # δ(u·R w) = (w × Rᵀu)·ζ ;  δ(w × Rᵀu) = w × (Rᵀu × ζ)
+        row = np.concatenate([np.cross(w, R.T @ u), np.zeros(3)])
+        return Closure(float(u @ R @ w), row, np.vstack([hat(w) @ hat(R.T @ u), np.zeros((3, 3))]))
     theta = Rotation.from_matrix(R).as_rotvec()
     inverse, d_inverse = rotation_tangent(theta)
     row = np.concatenate([axes[:3] @ inverse, axes[3:] @ R])
     # Δ(T⁻¹) along ΔΘ = T⁻¹ Δζ_ω ;  ΔR = R (Δζ_ω)^
     turning = np.einsum("a,cab,cd->bd", axes[:3], d_inverse, inverse)
     return Closure(float(axes @ np.concatenate([theta, p])), row, np.vstack([turning, hat(R.T @ axes[3:])]))
+
+
+def _pose(rows: Array) -> Array:
+    g = np.eye(4)
+    g[:3, :3], g[:3, 3] = rows[:3], rows[3]
+    return g
 
 
 # The recursion ----------------------------------------------------------------------------------------------
@@ -256,12 +271,14 @@ def _evaluate(
 ) -> tuple[Array, Array]:
     n, offset = program.component.size, 6 * int(program.free[0])
     coordinates = offset + n
-    rows = program.row_hold.size + int(np.count_nonzero(program.tendon_row >= 0))
+    rows = program.row_kind.size + int(np.count_nonzero(program.tendon_row >= 0))
     size = coordinates + rows
     tangent = weights is not None
     w = np.zeros(3) if weights is None else weights
     frames = program.inertia.shape[0]
     R, matrix = np.zeros(size), np.zeros((size, size))
+    q = q.copy()
+    q[:, program.imposed[:, 0]] = inputs[program.imposed[:, 1:].T]
 
     # Forward pass: poses, twists, accelerations, and their variations
     g, eta, eta_dot = np.zeros((frames, 4, 4)), np.zeros((frames, 6)), np.zeros((frames, 6))
@@ -322,18 +339,34 @@ def _evaluate(
             d_F[f] = varied_wrench(
                 program, f, g[f, :3, :3], eta[f], inputs, d_zeta[f], d_eta[f], d_eta_dot[f]
             )
-    for j in range(program.row_hold.size):
-        k = coordinates + j
-        if not np.any(program.row_axes[j]):  # a redundant row: its multiplier is zero
-            R[k], matrix[k, k] = multipliers[j], 1.0
-            continue
-        f = program.hold_frame[program.row_hold[j]]
-        held = closure(program, j, g[f])
-        R[k] = held.value
-        matrix[k] += held.row @ d_zeta[f]
-        F[f] += multipliers[j] * held.row
-        d_F[f] += multipliers[j] * held.gradient @ d_zeta[f, :3]
-        d_F[f, :, k] += held.row
+    for h, (leader, follower) in enumerate(program.closure_frame):
+        places = [_pose(rows) for rows in program.closure_pose[h]]
+        # variations of the joint's two frames, in their own axes
+        g_s, to_s = g[follower] @ places[1], np.linalg.inv(Ad(places[1]))
+        g_p, to_p = (places[0], None) if leader < 0 else (g[leader] @ places[0], np.linalg.inv(Ad(places[0])))
+        relative = np.linalg.inv(g_p) @ g_s
+        across = np.asarray(np.linalg.inv(Ad(relative)), dtype=np.float64)
+        d_rel = to_s @ d_zeta[follower]
+        if to_p is not None:
+            d_rel = d_rel - across @ to_p @ d_zeta[leader]
+        F_s, d_F_s = np.zeros(6), np.zeros((6, size))
+        first, count = program.closure_rows[h]
+        for j in range(first, first + count):
+            k = coordinates + j
+            if not np.any(program.row_axes[j]):  # a redundant row: its multiplier is zero
+                R[k], matrix[k, k] = multipliers[j], 1.0
+                continue
+            held = closure(int(program.row_kind[j]), program.row_axes[j], relative)
+            R[k] = held.value
+            matrix[k] += held.row @ d_rel
+            F_s += multipliers[j] * held.row
+            d_F_s += multipliers[j] * held.gradient @ d_rel[:3]
+            d_F_s[:, k] += held.row
+        F[follower] += to_s.T @ F_s
+        d_F[follower] += to_s.T @ d_F_s
+        if to_p is not None:
+            F[leader] -= to_p.T @ across.T @ F_s
+            d_F[leader] -= to_p.T @ across.T @ (d_F_s - ad_transposed(F_s) @ d_rel)
 
     # Backward pass and projection
     for before, f, J, T, back, d_rel in reversed(chain):
@@ -353,6 +386,9 @@ def _evaluate(
         matrix[:6] += d_F[0]
 
     _add_strain_loads(program, offset, q, multipliers, inputs, w, R, matrix)
+    for k in offset + program.imposed[:, 0]:
+        R[k], matrix[k] = 0.0, 0.0
+        matrix[k, k] = w[2]
     return R, matrix
 
 
@@ -369,18 +405,34 @@ def _add_strain_loads(
     """Elasticity, damping, muscles, and tendons at each quadrature point: Λ_act = T (D×u; u), u = c/|c|."""
     n = program.component.size
     own = slice(offset, offset + n)
-    R[own] += program.K_elastic @ q[0] + program.D_elastic @ q[1]
-    matrix[own, own] += w[0] * program.K_elastic + w[1] * program.D_elastic
+    K, D = np.zeros((n, n)), np.zeros((n, n))
+    for first, count in program.block:
+        part = slice(first, first + count)
+        K[part, part], D[part, part] = program.K_elastic[part, :count], program.D_elastic[part, :count]
+    beyond = q[0] - np.clip(q[0], program.stop[:, 0], program.stop[:, 1])
+    dry, speed = program.friction.T
+    R[own] += K @ (q[0] - program.spring_rest) + D @ q[1] + dry * np.tanh(q[1] / speed) + program.stop[:, 2] * beyond
+    matrix[own, own] += w[0] * K + w[1] * D
+    slope = w[1] * dry / speed / np.cosh(q[1] / speed) ** 2 + w[0] * program.stop[:, 2] * (beyond != 0)
+    matrix[own, own] += np.diag(slope)
     R[own] += inputs[program.muscle_input] @ program.muscle_force
     for t in range(program.tendon_input.size):
         amount, row = inputs[program.tendon_input[t]], program.tendon_row[t]
         tension = multipliers[row] if row >= 0 else program.tendon_factor[t] * amount
         length, rate = 0.0, np.zeros(n)
-        for ds, phi, xi_rest, path in zip(
-            program.tendon_weight[t], program.point_phi, program.point_rest, program.tendon_path[t]
+        for ds, block, phi, xi_rest, path in zip(
+            program.tendon_weight[t],
+            program.point_block,
+            program.point_phi,
+            program.point_rest,
+            program.tendon_path[t],
         ):
+            if ds == 0.0:
+                continue
+            first, count = program.block[block]
+            mine = np.arange(first, first + count)
             B_Phi = np.zeros((6, n))
-            B_Phi[program.component, np.arange(n)] = phi
+            B_Phi[program.component[mine], mine] = phi[:count]
             xi = xi_rest + B_Phi @ q[0]
             D, D_prime = path[:3], path[3:]
             c = xi[3:] + np.cross(xi[:3], D) + D_prime

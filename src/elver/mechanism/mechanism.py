@@ -22,7 +22,7 @@ from elver.mechanism.explain import explain
 from elver.mechanism.frame import Frame, FrameLike, Part, as_frame
 from elver.mechanism.hold import Hold
 from elver.mechanism.joints import Fixed, Floating, Joint
-from elver.mechanism.tree import Tree, component, grow, parts_of, start_pose
+from elver.mechanism.tree import Tree, grow, parts_of, start_pose
 from elver.rods import Rod
 
 __all__ = ["Mechanism"]
@@ -52,13 +52,7 @@ class Mechanism:
         base: Base = Clamped(),  # noqa: B008 (a frozen value)
         holds: Iterable[Hold] | Hold = (),
         root: FrameLike | None = None,
-        *,
-        rod: Rod | None = None,
     ) -> None:
-        if rod is not None:  # replace(mechanism, rod=...): the same with another rod in the place of the only one
-            same = type(self)(joints, base, holds, root)
-            vars(self).update(vars(same.with_part(same.rod, rod)))
-            return
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
         if not isinstance(base, Base):
             raise BadInput(f"base = {base!r}: give Clamped(pose), Free(pose) or Driven(motion)")
@@ -69,6 +63,12 @@ class Mechanism:
         if self._root.part != "world":
             put("joints", _in_the_world(self.joints, base))
             put("base", self._floating_base())
+            for branch in self.tree.branches:
+                if branch.parent.part == "world":
+                    raise BadInput(
+                        f"root = {self._root.label} floats, but {branch.child.label} hangs from the world and is not "
+                        "connected to it: leave root out"
+                    )
         elif isinstance(base, Free):
             raise BadInput('base = Free(...): nothing floats; add Floating("world", part), or say root=part')
         self._check_masses()
@@ -130,7 +130,8 @@ class Mechanism:
 
     def joint(self, key: str | Joint) -> Joint:
         """The joint of this name; or the one made of a joint that was handed in without a name."""
-        alike = [joint for joint in self.joints if key in (joint, joint.name)]
+        name = key.name if isinstance(key, Joint) else key
+        alike = [joint for joint in self.joints if joint is key or joint.name == name]
         if not alike and isinstance(key, Joint):
             alike = [joint for joint in self.joints if _alike(joint, key)]
         if len(alike) == 1:
@@ -166,13 +167,12 @@ class Mechanism:
 
     @cached_property
     def _root(self) -> Frame:
-        """Where the tree grows from: as asked for, else a part if nothing but Floating joints tie it to the world."""
+        """Where the tree grows from: as asked for, else the part that one Floating joint alone ties to the world."""
         if isinstance(self.root, Frame):
             return self.root
         ties = [joint for joint in self.joints if "world" in (joint.a.part, joint.b.part)]
         feet = [joint.b if joint.a.part == "world" else joint.a for joint in ties]
-        once = len({frozenset(component(self.joints, foot.part)) for foot in feet}) == len(feet)
-        if feet and once and all(isinstance(joint, Floating) for joint in ties) and not isinstance(self.base, Driven):
+        if len(ties) == 1 and isinstance(ties[0], Floating) and not isinstance(self.base, Driven):
             return Frame(feet[0].part, feet[0].at)
         return Frame("world")
 

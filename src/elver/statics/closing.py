@@ -52,18 +52,19 @@ def close(kernels: Core, start: Arrays, u: Array) -> Arrays:
 
 def _seeds(kernels: Core, start: Arrays) -> list[Arrays]:
     """The shape at the start, and bent to either side about each axis that bends."""
-    rod, scale = kernels.system.rod, kernels.assembly.scale[-kernels.n :]
+    system = kernels.system
     seeds = [start]
     for component in (1, 2):
-        if rod.counts[component]:
-            constant = np.linalg.lstsq(
-                rod.functions(rod.grid.s)[:, rod.component == component], np.ones(rod.grid.s.size), rcond=None
-            )[0]
+        bend = np.zeros(kernels.n)
+        for rod in system.mechanism.rods:
+            own = np.arange(kernels.n)[system.coordinates(rod)][rod.component == component]
+            if own.size:
+                functions = rod.functions(rod.grid.s)[:, rod.component == component]
+                bend[own] = np.linalg.lstsq(functions, np.ones(rod.grid.s.size), rcond=None)[0] / rod.length
+        if np.any(bend):
             for sign in (1.0, -1.0):
                 q = start.q.copy()
-                q[0, rod.component == component] += (
-                    sign * _BEND * scale[rod.component == component] * constant
-                )
+                q[0] += sign * _BEND * bend
                 seeds.append(Arrays(start.base, start.twist, q, start.multipliers))
     return seeds
 
@@ -72,17 +73,21 @@ def _relax(kernels: Core, a: Arrays, u: Array) -> Arrays:
     c, n, energy = kernels.coordinates, kernels.n, kernels.assembly.energy
     scale, units = kernels.assembly.scale, _units(kernels)
     K = np.zeros((c, c))
-    K[-n:, -n:] = scale[-n:, None] * kernels.program.K_elastic * scale[-n:] / energy
+    K[c - n :, c - n :] = scale[c - n :, None] * kernels.elastic * scale[c - n :] / energy
+    slack = kernels.program.spring_rest
+    frozen = c - n + kernels.program.imposed[:, 0]
     a = Arrays(a.base, a.twist, a.q, np.zeros(kernels.rows))
     psi = np.zeros(kernels.rows)
     for w in _SOFTNESS:
         damping, best = 1e-2, _merit(kernels, a, u, w)
         for _ in range(25):
-            x = np.concatenate([np.zeros(c - n), a.q[0] / scale[-n:]])
+            x = np.concatenate([np.zeros(c - n), (a.q[0] - slack) / scale[c - n :]])
             matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
             J = matrix[c:, :c] * scale / units[:, None]
+            J[:, frozen] = 0.0
             psi = kernels.residual(a, u, jets=1)[c:] / units
             step = -np.linalg.solve(K + J.T @ J / w + damping * np.eye(c), K @ x + J.T @ psi / w)
+            step[frozen] = 0.0
             step *= min(1.0, 1.5 / max(float(np.max(np.abs(step))), 1e-300))
             moved = retract(kernels, a, scale * step)
             merit = _merit(kernels, moved, u, w)
@@ -105,10 +110,11 @@ def _merit(kernels: Core, a: Arrays, u: Array, w: float) -> float:
 
 
 def _energy(kernels: Core, a: Arrays) -> float:
-    return float(0.5 * a.q[0] @ kernels.program.K_elastic @ a.q[0] / kernels.assembly.energy)
+    x = a.q[0] - kernels.program.spring_rest
+    return float(0.5 * x @ kernels.elastic @ x / kernels.assembly.energy)
 
 
 def _units(kernels: Core) -> Array:
-    """1 rad for orientations, the length of the rod for positions and cables."""
-    L = kernels.system.rod.length
+    """1 rad for orientations, the length of the longest rod for positions and cables."""
+    L = kernels.assembly.length
     return np.array([1.0 if unit == "N m" else L for _, unit in kernels.system.multipliers])

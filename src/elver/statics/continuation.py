@@ -65,7 +65,7 @@ class _Path:
             unit,
         )
         k = self.core
-        forces = np.full(k.rows, k.assembly.energy / system.rod.length)
+        forces = np.full(k.rows, k.assembly.energy / k.assembly.length)
         self.scale = np.concatenate([k.assembly.scale, forces, [unit]])
         self.rows = np.concatenate([k.assembly.scale / k.assembly.energy, np.ones(k.rows)])
         # Arc length counts motion and input; reactions follow, and stiff ones must not shorten the steps.
@@ -77,9 +77,7 @@ class _Path:
         u[self.channel] = p
         K = k.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
         R = k.residual(a, u, jets=1)
-        u[self.channel] = p + self.unit
-        slope = (k.residual(a, u, jets=1) - R) / self.unit
-        u[self.channel] = p
+        slope = k.input_slope(a, u, self.channel)
         J = np.column_stack([K, slope])
         return self.rows * R, self.rows[:, None] * J * self.scale
 

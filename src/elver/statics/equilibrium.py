@@ -116,7 +116,8 @@ def equilibrium(
     positive("tolerance", tolerance, "(relative residual)")
     if max_iterations < 1:
         raise BadInput(f"max_iterations = {max_iterations}: allow at least one Newton step")
-    if system.free and not system.mechanism.holds:
+    tied = any("world" in (joint.a.part, joint.b.part) for joint in system.mechanism.tree.cuts)
+    if system.free and not system.mechanism.holds and not tied:
         raise BadInput(
             "equilibrium: the base is free and nothing holds it, so no pose is better than another; "
             "use Mechanism.clamped(rod), or add holds=[Hold(...)]"
@@ -131,7 +132,7 @@ def equilibrium(
         return found
     origin = system.rest(start.time).with_(g=start.g) if system.free else system.rest(start.time)
     first = _at_rest(origin)
-    none = np.zeros_like(target)
+    none = system.ramped(target, 0.0)
     if solver.core.rows and gap(solver.core, first, none) > _CLOSED:
         first = close(solver.core, first, none)
         left = gap(solver.core, first, none)
@@ -170,10 +171,10 @@ def _ramp(
     while reached < 1.0:
         step = min(step, 1.0 - reached)
         trial = Arrays(a.base.copy(), a.twist.copy(), a.q.copy(), a.multipliers.copy())
-        status = solver(trial, (reached + step) * target)
+        status = solver(trial, system.ramped(target, reached + step))
         if status >= 0 and _leap(a, trial, solver) < 3.0:
             a, reached, total = trial, reached + step, total + status
-            last = _finish(system, a, reached * target, time, total, solver)
+            last = _finish(system, a, system.ramped(target, reached), time, total, solver)
             step *= 2.0 if status <= 6 else 1.0
             continue
         step *= 0.5
@@ -197,8 +198,8 @@ def _ramp(
 
 def _leap(a: Arrays, b: Arrays, solver: _Solver) -> float:
     """Largest change of a strain coordinate in its unit, to notice a jump between branches."""
-    scale = solver.core.assembly.scale[-solver.core.n :]
-    return float(np.max(np.abs(b.q[0] - a.q[0]) / scale))
+    k = solver.core
+    return float(np.max(np.abs(b.q[0] - a.q[0]) / k.assembly.scale[k.coordinates - k.n :], initial=0.0))
 
 
 def _finish(
@@ -215,7 +216,8 @@ def _reduced(matrix: Array, kernels: Core) -> tuple[Array, Array]:
     """Scaled Hessian on the motions allowed by the closures, and their basis in scaled coordinates."""
     c, scale = kernels.coordinates, kernels.assembly.scale
     K = scale[:, None] * matrix[:c, :c] * scale
-    J = matrix[c:, :c] * scale
+    imposed = np.eye(c)[c - kernels.n + kernels.program.imposed[:, 0]]
+    J = np.vstack([matrix[c:, :c] * scale, imposed])
     if J.size == 0:
         return K, np.eye(c)
     _, sizes, Vt = np.linalg.svd(J)

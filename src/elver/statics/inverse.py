@@ -72,10 +72,9 @@ def inverse_statics(
     now = guess or equilibrium(system, inputs)
     u = now.inputs.copy()
     kernels = core(goal)
-    c, own = kernels.coordinates, core(system).rows
-    spooled = own - sum(hold.rows for hold in system.mechanism.holds)
-    # rows of the goal: holds of the system, target, spooled tendons of the system
-    first = own - spooled
+    c = kernels.coordinates
+    # rows of the goal: holds of the system, target, cut joints and spooled tendons of the system
+    first = sum(hold.rows for hold in system.mechanism.holds)
     is_target = np.zeros(kernels.rows, dtype=bool)
     is_target[first : first + target.rows] = True
     keep = np.concatenate([np.ones(c, dtype=bool), ~is_target])
@@ -100,7 +99,7 @@ def inverse_statics(
         # linear answer of the gap to the inputs
         a = seen(now)
         matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
-        slope = np.column_stack([_slope(kernels, a, u, k) for k in chosen])[keep]
+        slope = np.column_stack([kernels.input_slope(a, u, k) for k in chosen])[keep]
         answer = -np.linalg.solve(matrix[np.ix_(keep, keep)], slope)
         A = matrix[c:][is_target][:, keep] @ answer
         b = A @ u[chosen] - gap
@@ -138,17 +137,9 @@ def inverse_statics(
 
 def _moved(system: System, u: Array, near: Equilibrium) -> Equilibrium | None:
     try:
-        return equilibrium(system, dict(zip(system.channels, u, strict=True)), guess=near)
+        return equilibrium(system, dict(zip(system.channels, u[: len(system.channels)], strict=True)), guess=near)
     except NotConverged:
         return None
-
-
-def _slope(kernels: Any, a: Any, u: Array, channel: int) -> Array:
-    """∂R/∂u, exact because R is affine in each input."""
-    step = max(1.0, abs(u[channel]))
-    v = u.copy()
-    v[channel] += step
-    return (kernels.residual(a, v, jets=1) - kernels.residual(a, u, jets=1)) / step
 
 
 def _damped(A: Array, b: Array, x: Array, mu: float, bounded: NDArray[np.bool_]) -> Array:

@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from elver.actuation import SpooledTendon
 from elver.dynamics.core import arrays, core, forward_dynamics, observe_states
 from elver.errors import BadInput, Interrupted, NotConverged, finite, positive
 from elver.integrators.gauss import Gauss
@@ -209,10 +210,11 @@ def simulate(
         raise BadInput(f'start = {start!r}: choose "consistent" or "given"')
     first = state.state if isinstance(state, Equilibrium) else (state or system.rest())
     system.check_state(first)
-    if isinstance(method, Gauss) and system.multipliers:
+    spooled = [part.name for part in system.actuators if isinstance(part, SpooledTendon)]
+    if isinstance(method, Gauss) and spooled:
         raise BadInput(
-            f"{type(method).__name__} does not solve closures ({system.multipliers[0][0]} ...): "
-            "use GeneralizedAlpha(), HHT() or Newmark() for held sections and spooled tendons"
+            f"{type(method).__name__} holds closures by their rates, which the wound length of {spooled[0]!r} does not "
+            "give: use GeneralizedAlpha(), HHT() or Newmark() with spooled tendons"
         )
     signals = system.signals(inputs)
     if isinstance(system.mechanism.base, Driven):

@@ -16,7 +16,7 @@ import math
 from elver.kernels.algebra import stumpff
 from elver.kernels.cache import kernel
 
-__all__ = ["chart", "mix_chart_columns", "orthonormalise", "retract", "unwind"]
+__all__ = ["chart", "mix_chart_columns", "orthonormalise", "retract", "shift", "unwind"]
 
 
 @kernel
@@ -167,6 +167,18 @@ def _dexp_rate(x, x_dot, cs, S):
     S[1, 2] += hx
     S[2, 0] += hy
     S[2, 1] -= hx
+
+
+@kernel
+def shift(base, step, cs, small):
+    """base <- base exp(step), to first order in the position: R exp(ζ_ω), p + R ζ_v."""
+    out = small[0]
+    for i in range(3):
+        base[3, i] += base[i, 0] * step[3] + base[i, 1] * step[4] + base[i, 2] * step[5]
+    _rotate(base, step, cs, out)
+    for i in range(3):
+        for k in range(3):
+            base[i, k] = out[i, k]
 
 
 @kernel

@@ -18,7 +18,14 @@ import math
 
 from elver.kernels.cache import inner, kernel
 
-__all__ = ["closure_couplings", "closure_diagonal", "closure_residual", "closure_tangent"]
+__all__ = [
+    "closure_couplings",
+    "closure_diagonal",
+    "closure_is_active",
+    "closure_rates",
+    "closure_residual",
+    "closure_tangent",
+]
 
 
 @inner
@@ -35,7 +42,7 @@ def closure_residual(
             total[h, k] = 0.0
         for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
             axes, w = row_axes[j], closure[j]
-            if not _active(axes):
+            if not closure_is_active(axes):
                 residual[size + j] = multipliers[j]
                 for k in range(6):
                     w[k] = 0.0
@@ -70,7 +77,7 @@ def closure_tangent(
             for k in range(3):
                 k_h[i, k] = 0.0
         for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
-            if multipliers[j] == 0.0 or not _active(row_axes[j]):
+            if multipliers[j] == 0.0 or not closure_is_active(row_axes[j]):
                 continue
             if row_kind[j] == 1:
                 _add_dot_stiffness(ends, row_axes[j], multipliers[j], k_h)
@@ -144,16 +151,31 @@ def closure_couplings(
                     out[path[slot_path[b, 0] + j]] -= value
 
 
+@kernel
+def closure_rates(closure_frame, closure_rows, closure, eta, out, start):
+    """Rates Ψ' = J (η_follower - η_leader) of all closures into ``out`` from ``start`` on; redundant rows stay."""
+    for h in range(closure_frame.shape[0]):
+        leader, follower = closure_frame[h, 0], closure_frame[h, 1]
+        for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
+            w = closure[j]
+            total, size = 0.0, 0.0
+            for k in range(6):
+                size += abs(w[k])
+                total += w[k] * (eta[follower, k] - (eta[leader, k] if leader >= 0 else 0.0))
+            if size > 0.0:
+                out[start + j] = total
+
+
 @inner
 def closure_diagonal(size, row_axes, matrix):
     """Unit diagonal for redundant rows, whose equation is λ = 0."""
     for j in range(row_axes.shape[0]):
-        if not _active(row_axes[j]):
+        if not closure_is_active(row_axes[j]):
             matrix[size + j, size + j] = 1.0
 
 
-@inner
-def _active(axes):
+@kernel
+def closure_is_active(axes):
     """False for a redundant row, which assembly has set to zero: its multiplier is then required to be zero."""
     total = 0.0
     for k in range(6):

@@ -7,7 +7,9 @@ coordinate over the step, x' = a d + f and x'' = b d + h, and the residual is re
 
     x_i = x_n + c_i h x'_n + h² Σ ā_ij x''_j ,    x'_i = x'_n + h Σ a_ij x''_j ,
 
-solved by simplified Newton. A free base moves on SO(3)×R³ (Θ in body axes, d in world axes) or on SE(3); the one-step
+solved by simplified Newton. Closures hold at the level of velocity at the stages (index 2), and position and velocity
+at the end of the step are projected back onto them along M⁻¹Jᵀ, which keeps the order (Ascher and Petzold 1991,
+projected collocation). A free base moves on SO(3)×R³ (Θ in body axes, d in world axes) or on SE(3); the one-step
 family applies its formulas to (Ω, ṗ) or η directly, the Gauss family integrates the chart coordinates ν.
 
 Matrices are kept from step to step as long as Newton contracts well with them; a step that fails from the present
@@ -24,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.kernels.algebra import lu_factor, lu_solve
-from elver.kernels.base_motion import chart, mix_chart_columns, orthonormalise, retract, unwind
+from elver.kernels.base_motion import chart, mix_chart_columns, orthonormalise, retract, shift, unwind
 from elver.kernels.cache import inner, kernel
+from elver.kernels.closures import closure_is_active, closure_rates
 from elver.kernels.evaluate import impose
 
 __all__ = ["March", "march_for", "march_gauss", "march_one_step", "solve_static"]
@@ -48,9 +51,10 @@ class March(NamedTuple):
     scale: Floats  # (coordinates,) large change of each unknown
     small: Floats  # (5, 3, 3) rotations
     stumpff: Floats  # (12,)
-    stage: Floats  # (3, stages, coordinates) accelerations: now, previous step, chart coordinates
-    big: Floats  # (stages coordinates, stages coordinates)
-    big_step: Floats  # (stages coordinates,)
+    stage: Floats  # (4, stages, coordinates) accelerations: now, previous step, chart coordinates, their rates
+    stage_multipliers: Floats  # (stages, rows)
+    big: Floats  # (stages unknowns, stages unknowns)
+    big_step: Floats  # (stages unknowns,)
     big_pivots: NDArray[np.int64]
     memory: Floats  # (3,) from step to step: contraction of Newton, step of the matrix, step of the last stages
 
@@ -71,9 +75,10 @@ def march_for(coordinates: int, n: int, rows: int, scale: Floats, stages: int) -
         small=np.zeros((5, 3, 3)),
         stumpff=np.zeros(12),
         stage=np.zeros((4, stages, coordinates)),
-        big=np.zeros((stages * coordinates, stages * coordinates)),
-        big_step=np.zeros(stages * coordinates),
-        big_pivots=np.zeros(stages * coordinates, dtype=np.int64),
+        stage_multipliers=np.zeros((stages, rows)),
+        big=np.zeros((stages * (coordinates + rows), stages * (coordinates + rows))),
+        big_step=np.zeros(stages * (coordinates + rows)),
+        big_pivots=np.zeros(stages * (coordinates + rows), dtype=np.int64),
         memory=np.array([1.0, -1.0, -1.0]),
     )
 
@@ -440,6 +445,22 @@ def march_gauss(
             for i in range(2):
                 for k in range(6):
                     m.twist[i, k] = given_twist[row, i, k]
+        if multipliers.size > 0:
+            for k in range(multipliers.size):
+                multipliers[k] = 0.0
+                for j in range(s):
+                    multipliers[k] += tableau[3 + 3 * s, j] * m.stage_multipliers[j, k]
+            if not _project(evaluate_residual, evaluate_tangent, program, work, m, q, multipliers, inputs[row]):
+                return step
+            for k in range(6):
+                if offset > 0 and (on_se3 == 1 or k < 3):
+                    rates[0, k] = m.twist[0, k]
+                elif offset > 0:
+                    rates[0, k] = (
+                        m.base[k - 3, 0] * m.twist[0, 3]
+                        + m.base[k - 3, 1] * m.twist[0, 4]
+                        + m.base[k - 3, 2] * m.twist[0, 5]
+                    )
         for i in range(4):
             for k in range(3):
                 base[i, k] = m.base[i, k]
@@ -447,6 +468,51 @@ def march_gauss(
         _record(step + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
         out_iterations[step + 1] = count
     return times.size - 1
+
+
+@inner
+def _project(evaluate_residual, evaluate_tangent, program, work, m, q, multipliers, u):
+    """Put the end of a step (m.base, m.twist, q) back on the closures: δ = -M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ Ψ, then the velocity."""
+    coordinates, matrix = m.total.size, work.matrix
+    offset = coordinates - q.shape[1]
+    for i in range(18):
+        for k in range(6):
+            m.columns[i, k] = 1.0 if i == 12 + k else 0.0
+    m.weights[0], m.weights[1], m.weights[2] = 0.0, 0.0, 1.0
+    for it in range(6):
+        evaluate_residual(program, work, m.base, m.twist, q, multipliers, u, 3)
+        if it == 0:
+            evaluate_tangent(program, work, m.base, q, multipliers, u, m.columns, m.weights, 3)
+            for i in range(coordinates, matrix.shape[0]):
+                for k in range(coordinates):
+                    matrix[i, k] = matrix[k, i]
+            if lu_factor(matrix, work.pivots) < 1e-300:
+                return False
+        gap = 0.0
+        for k in range(m.step.size):
+            m.step[k] = 0.0
+            if k >= coordinates:
+                j = k - coordinates
+                if closure_is_active(program.row_axes[j]):
+                    m.step[k] = -work.residual[k]
+                    gap = max(gap, abs(work.residual[k]))
+        # a first correction always, then until only rounding is left
+        if it > 0 and not gap > 1e-13:
+            break
+        lu_solve(matrix, work.pivots, m.step)
+        for k in range(q.shape[1]):
+            q[0, k] += m.step[offset + k]
+        if offset > 0:
+            shift(m.base, m.step, m.stumpff, m.small)
+    closure_rates(program.closure_frame, program.closure_rows, work.closure, work.eta, m.step, coordinates)
+    for k in range(m.step.size):
+        m.step[k] = -m.step[k] if k >= coordinates else 0.0
+    lu_solve(matrix, work.pivots, m.step)
+    for k in range(q.shape[1]):
+        q[1, k] += m.step[offset + k]
+    for k in range(offset):
+        m.twist[0, k] += m.step[k]
+    return True
 
 
 @inner
@@ -460,9 +526,12 @@ def _newton_gauss(
     """
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
-    s = m.stage.shape[1]
+    s, rows = m.stage.shape[1], multipliers.size
+    size_of = coordinates + rows
     now, before, memory = m.stage[0], m.stage[1], m.memory
     for i in range(s):
+        for k in range(rows):
+            m.stage_multipliers[i, k] = multipliers[k]
         for k in range(coordinates):
             now[i, k] = 0.0
             if careful == 1:
@@ -484,33 +553,40 @@ def _newton_gauss(
                 # rows of stage i: δ_ij M + h a_ij D + h² ā_ij K, with K, D, M at that stage in the chart of the base
                 for i in range(s):
                     _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
-                    evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[i], 3)
+                    evaluate_residual(program, work, m.base, m.twist, m.q, m.stage_multipliers[i], inputs[i], 3)
                     for j in range(s):
                         m.weights[0], m.weights[1] = h * h * tableau[3 + s + i, j], h * tableau[3 + i, j]
                         m.weights[2] = 1.0 if i == j else 0.0
                         if offset > 0:
                             mix_chart_columns(on_se3, m.stage[2, i], m)
-                        evaluate_tangent(program, work, m.base, m.q, multipliers, inputs[i], m.mixed, m.weights, 3)
-                        _put_block(on_se3, offset, m.base, work.matrix, i, j, coordinates, m.big)
+                        evaluate_tangent(
+                            program, work, m.base, m.q, m.stage_multipliers[i], inputs[i], m.mixed, m.weights, 3
+                        )
+                        # closures: from h² ā_ij J, at the level of position, to h a_ij J
+                        ratio = m.weights[1] / m.weights[0]
+                        _put_block(on_se3, offset, m.base, work.matrix, i, j, coordinates, ratio, m.big)
                 if lu_factor(m.big, m.big_pivots) < 1e-300:
                     memory[1] = -1.0
                     return -1
                 memory[1], fresh = h, True
             for i in range(s):
                 _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
-                evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, inputs[i], 3)
+                evaluate_residual(program, work, m.base, m.twist, m.q, m.stage_multipliers[i], inputs[i], 3)
+                closure_rates(
+                    program.closure_frame, program.closure_rows, work.closure, work.eta, work.residual, coordinates
+                )
                 if offset > 0 and on_se3 == 0:
                     # rows of the base in the chart of the unknowns: moments in body axes, forces in world axes
                     f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
                     for k in range(3):
                         work.residual[3 + k] = m.base[k, 0] * f0 + m.base[k, 1] * f1 + m.base[k, 2] * f2
-                for k in range(coordinates):
-                    m.big_step[i * coordinates + k] = -work.residual[k]
+                for k in range(size_of):
+                    m.big_step[i * size_of + k] = -work.residual[k]
             lu_solve(m.big, m.big_pivots, m.big_step)
             size = 0.0
             for i in range(s):
                 for k in range(coordinates):
-                    value = abs(m.big_step[i * coordinates + k]) * h * h / m.scale[k]
+                    value = abs(m.big_step[i * size_of + k]) * h * h / m.scale[k]
                     if not value <= size:
                         size = value
             if fresh or previous == 0.0 or size <= 0.1 * previous or size <= tolerance:
@@ -525,7 +601,9 @@ def _newton_gauss(
         factor = 1.0 if size < 1.0 else 1.0 / size
         for i in range(s):
             for k in range(coordinates):
-                now[i, k] += factor * m.big_step[i * coordinates + k]
+                now[i, k] += factor * m.big_step[i * size_of + k]
+            for k in range(rows):
+                m.stage_multipliers[i, k] += factor * m.big_step[i * size_of + coordinates + k]
         if _small(size, contraction, previous, fresh, tolerance):
             memory[0] = min(max(first, 1e-3), 0.9)
             if first > 0.02:
@@ -568,14 +646,22 @@ def _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base, given_t
 
 
 @kernel
-def _put_block(on_se3, offset, base, matrix, i, j, size, big):
+def _put_block(on_se3, offset, base, matrix, i, j, coordinates, ratio, big):
     """Block (i, j) of the stage matrix, with the force rows of a base on SO(3)×R³ in world axes."""
+    size = matrix.shape[0]
     for r in range(size):
         for k in range(size):
-            big[i * size + r, j * size + k] = matrix[r, k]
+            value = matrix[r, k]
+            if r >= coordinates and k < coordinates:
+                value *= ratio
+            elif k >= coordinates and i != j:
+                value = 0.0  # a multiplier acts at its own stage
+            big[i * size + r, j * size + k] = value
     if offset > 0 and on_se3 == 0:
         for k in range(size):
-            f0, f1, f2 = matrix[3, k], matrix[4, k], matrix[5, k]
+            f0 = big[i * size + 3, j * size + k]
+            f1 = big[i * size + 4, j * size + k]
+            f2 = big[i * size + 5, j * size + k]
             for r in range(3):
                 big[i * size + 3 + r, j * size + k] = base[r, 0] * f0 + base[r, 1] * f1 + base[r, 2] * f2
 

@@ -366,8 +366,8 @@ class _Tree:
         for i, (r, f) in enumerate(zip(self.rest, self.phi, strict=True)):
             rest[i, : len(r)] = r
             phi[i, : len(f), : f.shape[1]] = f
-        active = np.zeros((len(segments), 7), dtype=np.int64)
-        slot_start = np.zeros((len(segments), 7), dtype=np.int64)
+        active = np.zeros((max(len(segments), 1), 7), dtype=np.int64)
+        slot_start = np.zeros_like(active)
         for k, (strains, starts) in enumerate(self.active):
             active[k, 0] = len(strains)
             active[k, 1 : 1 + len(strains)] = strains

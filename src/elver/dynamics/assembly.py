@@ -428,14 +428,21 @@ class _Tree:
         return {"segment": segment, "path": path, "frame_slot": frame_slot, "slot_path": slot_path, "slots": slots}
 
     def rotation_vectors(self) -> list[int]:
-        """First coordinate of each rotation vector."""
-        found = []
-        for part, (first, _) in self.system.blocks.items():
+        """First coordinate of each rotation vector that may be exchanged for a shorter one of the same rotation.
+
+        Not where a component is imposed or has a spring or a stop: these mean one number, which would jump.
+        """
+        system, found = self.system, []
+        given = {system.coordinates(part.target).start + part.index for part in system.imposed}
+        for load in system.loads:
+            if isinstance(load, JointSpring | JointStop):
+                given.add(system.coordinates(load.joint).start + load.index)
+        for part, (first, _) in system.blocks.items():
             if isinstance(part, Joint):
-                before = 0
+                before = first
                 for factor in part.motion:
-                    if factor == (0, 1, 2):
-                        found.append(first + before)
+                    if factor == (0, 1, 2) and not given & {before, before + 1, before + 2}:
+                        found.append(before)
                     before += len(factor)
         return found
 

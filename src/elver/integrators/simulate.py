@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +19,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from elver.actuation import SpooledTendon
+from elver.bodies import RigidBody
 from elver.dynamics.core import arrays, core, forward_dynamics, observe_states
 from elver.errors import BadInput, Interrupted, NotConverged, finite, positive
 from elver.integrators.gauss import Gauss
@@ -30,6 +31,7 @@ from elver.kernels.march import march_for
 from elver.kernels.program import work_for
 from elver.lie import so3
 from elver.mechanism import Driven
+from elver.statics.closing import check_closed
 from elver.statics.equilibrium import Equilibrium
 from elver.system import Inputs, State, System
 
@@ -119,6 +121,9 @@ class _March:
             instants = (times[:-1, None] + np.diff(times)[:, None] * fractions).ravel()
             function = k.march_gauss
         inputs = self.inputs(instants)
+        out["inputs"] = inputs
+        if isinstance(method, Gauss):  # rows are the stages and the end of each step
+            out["inputs"] = np.vstack([self.inputs(times[:1]), inputs[method.stages :: method.stages + 1]])
         given_base, given_twist = self.given(instants)
         done = function(
             self.scratch, int(method.group == "SE3"), table, times, inputs, given_base, given_twist,
@@ -220,6 +225,7 @@ def simulate(
     if isinstance(system.mechanism.base, Driven):
         g, eta, eta_dot = system.mechanism.base.motion.at(first.time)
         first = first.with_(g=g, eta=eta, eta_dot=eta_dot)
+    check_closed(system, first, inputs)
     if start == "consistent":
         keyed = dict(zip(system.channels, signals, strict=True))
         first = forward_dynamics(system, first, keyed)
@@ -364,7 +370,7 @@ class _Recorder:
 
     def _dataset(self, times: Array, out: dict[str, Array]) -> xr.Dataset:
         system = self.system
-        u = self.march.inputs(times)
+        u = out["inputs"]
         seen = observe_states(system, out["base"], out["twist"], out["q"], u)
         quaternion = {"units": "1", "long_name": "world from section, scalar first"}
         base = _base_name(system)
@@ -412,7 +418,7 @@ class _Recorder:
             coordinates[f"{name}/s"] = (node, at.s, {"units": "m", "long_name": "arc length of the rest shape"})
         for body, frame in assembly.bodies.items():
             variables |= {
-                f"{body.name}/position": (("time", "xyz"), seen.position[:, frame], {"units": "m"}),
+                f"{body.name}/position": (("time", "xyz"), seen.position[:, frame], _appearance(body)),
                 f"{body.name}/orientation": (
                     ("time", "quaternion"), so3.to_quaternion(seen.rotation[:, frame]), quaternion
                 ),
@@ -433,6 +439,17 @@ class _Recorder:
             variables["effort_units"] = ("imposed", [part.effort_unit for part in system.imposed])
             coordinates["imposed"] = [system.label(part) for part in system.imposed]
         return xr.Dataset(variables, coordinates, self.attributes)
+
+
+def _appearance(body: RigidBody) -> dict[str, Any]:
+    """Attributes of a body's position from which it is drawn; a body without shape is a point, or without mass a frame."""
+    about: dict[str, Any] = {"units": "m", "long_name": "origin of the body frame"}
+    if body.shape is None and body.mass == 0.0:
+        return about
+    shape = {"shape": "point"} if body.shape is None else {"shape": type(body.shape).__name__.lower(), **asdict(body.shape)}
+    if "size" in shape:
+        shape["size"] = np.array(shape["size"])
+    return about | shape | {"centre": np.array(body.centre)}
 
 
 def _base_name(system: System) -> str:

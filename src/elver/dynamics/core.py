@@ -78,7 +78,7 @@ class Core:
         """Set closure rows that depend on others to zero (their multiplier is then zero), and say which.
 
         A row whose gradient is the same combination of the others' at several random states says nothing new:
-        the z of a planar rod, or a section held twice. Where it contradicts them the hold cannot be met.
+        the z of a planar loop, or a section held twice. Where it contradicts them the closure cannot be met.
         """
         names = [name for name, _ in self.system.multipliers]
         held, L = len(self.program.row_axes), self.assembly.length
@@ -108,27 +108,41 @@ class Core:
                 continue
             gap = gaps[j] / units[j] - combination @ (gaps[kept] / units[kept])
             if abs(gap) > 1e-9:
+                unit = self.system.multipliers[j][1]
+                what, kind = ("rad", "rotation about") if unit == "N m" else ("m", "position along")
                 raise BadInput(
-                    f"{self._closure_label(of[j])}: it asks {names[j].rsplit('_')[-1]} to differ by "
-                    f"{gap * units[j]:g} {'m' if units[j] == L else 'rad'} from what the parts and the other holds "
-                    "allow; "
-                    "prescribe what they give, leave it free (None), or free more strains in the basis"
+                    f"{self._closure_label(of[j])}: its {kind} {names[j].rsplit('_')[-1]} differs by "
+                    f"{abs(gap * units[j]):.6g} {what} from what the parts, the imposed motions and the other closures "
+                    f"allow; {self._remedy(of[j])}, or free more strains in the basis"
                 )
             dropped.append(names[j])
             self.program.row_axes[j] = 0.0
         if dropped:
+            of_holds = any(name.split("/")[0] in self._hold_names() for name in dropped)
             warnings.warn(
-                f"redundant: {', '.join(dropped)} hold what is held already (a planar rod stays in its plane); "
-                "they are dropped and their reactions reported as 0: leave them free (None) to silence this",
+                f"redundant: {', '.join(dropped)} hold what is held already (a planar rod or loop stays in its plane); "
+                "they are dropped and their reactions reported as 0"
+                + (": leave them free (None) to silence this" if of_holds else ", which changes no motion"),
                 ElverWarning,
                 stacklevel=4,
             )
 
+    def _hold_names(self) -> list[str]:
+        return [hold.name or f"hold-{k + 1}" for k, hold in enumerate(self.system.mechanism.holds)]
+
+    def _remedy(self, closure: int) -> str:
+        """What to do about a closure that contradicts the others."""
+        if closure < len(self.system.mechanism.holds):
+            return "prescribe what they give, leave it free (None)"
+        return "move the frames of its joints so that the loop closes, use a joint with more freedom"
+
     def _closure_label(self, closure: int) -> str:
         """How messages speak of a closure."""
         mechanism = self.system.mechanism
-        labels = [part.label for part in mechanism.holds] + [part.label for part in mechanism.tree.cuts]
-        return labels[closure]
+        if closure < len(mechanism.holds):
+            return mechanism.holds[closure].label
+        joint = mechanism.tree.cuts[closure - len(mechanism.holds)]
+        return f"the loop closed by {joint.kind} {joint.name!r} ({joint.a.label} to {joint.b.label})"
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
@@ -309,8 +323,8 @@ def _solve(matrix: Array, load: Array) -> Array:
         return np.asarray(np.linalg.solve(matrix, load), dtype=float)
     except np.linalg.LinAlgError:
         raise BadInput(
-            "forward_dynamics: the mass matrix is singular, so some motion has no inertia or two holds fight: "
-            "constrain that strain (0 functions), or remove a hold"
+            "forward_dynamics: the mass matrix is singular, so some motion has no inertia or two closures fight: "
+            "constrain that strain (0 functions), give the bodies mass, or remove a hold"
         ) from None
 
 

@@ -1,5 +1,6 @@
 """Statics: equilibria, their stability, branches of equilibria, and which inputs reach a target."""
 
+from elver.statics.closing import assemble
 from elver.statics.continuation import Branch, BranchPoint, continuation
 from elver.statics.equilibrium import Equilibrium, Stability, equilibrium, stability
 from elver.statics.inverse import InverseStatics, inverse_statics
@@ -10,6 +11,7 @@ __all__ = [
     "Equilibrium",
     "InverseStatics",
     "Stability",
+    "assemble",
     "continuation",
     "equilibrium",
     "inverse_statics",

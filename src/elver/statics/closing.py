@@ -1,33 +1,148 @@
-"""A shape that meets the holds, for Newton's method to start from.
+"""Positions and velocities that meet the closures: of loops, of holds and of wound tendons.
 
 A straight rod cannot move its tip inward to first order, so Newton alone fails there. The elastic energy with a
 penalty on the gaps, E + |Ψ|²/2w, has no such singular point: it is minimised by damped Gauss-Newton steps from
 slightly bent shapes while w falls, and Ψ/w tends to the multipliers (Nocedal and Wright, Numerical Optimization,
-2nd ed., section 17.1).
+2nd ed., section 17.1). Where the gap does not close, further starts with the joints turned at random are tried.
+
+What is left of the gaps is closed by the smallest motion, in the metric of the stiffness so that joints turn rather
+than rods bend; velocities follow by the impulse of the closures, M Δq̇ = -Jᵀμ with J q̇ + ∂Ψ/∂t = 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core
+from elver.actuation import SpooledTendon
+from elver.dynamics.core import Arrays, Core, arrays, core
+from elver.errors import BadInput, NotConverged
 from elver.lie import se3
+from elver.mechanism import Driven, Joint
+from elver.system import Inputs, State, System
 
-__all__ = ["close", "gap", "retract"]
+__all__ = ["Gap", "assemble", "check_closed", "close", "closed", "gap", "gaps", "project", "retract", "widest"]
 
 Array: TypeAlias = NDArray[np.float64]
 
+REACHED = 1e-2  # rad or lengths of the robot: a gap that Newton closes exactly
 _BEND = 0.5  # rad over the rod: curvature of the shapes to start from
 _SOFTNESS = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # w, in units of EI/L per L² or rad²
+_FURTHER = 12  # starts with joints turned at random, where the first ones do not close
+_EXACT = 1e-12  # rad or lengths of the robot
+# A run may start from a state that was read from a file with six digits; more than that is a mistake.
+_OPEN, _OPENING = 1e-6, 1e-4  # rad or L, and per second
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far one closure is from being met."""
+
+    label: str
+    metres: float
+    radians: float
+
+    def __str__(self) -> str:
+        return f"{self.label} is open by {self.metres:.3g} m and {self.radians:.3g} rad"
+
+
+# Gaps ---------------------------------------------------------------------------------------------------------------
 
 
 def gap(kernels: Core, a: Arrays, u: Array) -> float:
-    """Largest violation of a closure, in rad or in lengths of the rod."""
-    rows = kernels.residual(a, u, jets=1)[kernels.coordinates :]
-    return float(np.max(np.abs(rows / _units(kernels)), initial=0.0))
+    """Largest violation of a closure, in rad or in lengths of the robot."""
+    return float(np.max(np.abs(_rows(kernels, a, u)), initial=0.0))
+
+
+def gaps(kernels: Core, a: Arrays, u: Array) -> tuple[Gap, ...]:
+    """The gap of every closure and of every wound tendon."""
+    return _named(kernels, _rows(kernels, a, u))
+
+
+def widest(found: tuple[Gap, ...], length: float) -> Gap:
+    """The gap that is largest, in lengths of the robot [m] or in rad."""
+    return max(found, key=lambda one: max(one.metres / length, one.radians))
+
+
+def _named(kernels: Core, rows: Array) -> tuple[Gap, ...]:
+    program, L, found = kernels.program, kernels.assembly.length, []
+    angular = np.array([unit == "N m" for _, unit in kernels.system.multipliers], dtype=bool)
+    for k, (first, count) in enumerate(program.closure_rows):
+        own, turns = rows[first : first + count], angular[first : first + count]
+        radians = float(np.linalg.norm(own[turns]))
+        found.append(Gap(kernels._closure_label(k), L * float(np.linalg.norm(own[~turns])), radians))
+    spools = [part for part in kernels.system.actuators if isinstance(part, SpooledTendon)]
+    for part, row in zip(spools, rows[len(program.row_axes) :], strict=True):
+        found.append(Gap(f"wound tendon {kernels.system.label(part)!r}", L * abs(float(row)), 0.0))
+    return tuple(found)
+
+
+def _rows(kernels: Core, a: Arrays, u: Array) -> Array:
+    """Ψ in rad and lengths of the robot; rows that were dropped are zero."""
+    unloaded = Arrays(a.base, a.twist, a.q, np.zeros(kernels.rows))
+    return kernels.residual(unloaded, u, jets=1)[kernels.coordinates :] / units(kernels)
+
+
+def units(kernels: Core) -> Array:
+    """1 rad for orientations, the length of the robot for positions and cables."""
+    L = kernels.assembly.length
+    return np.array([1.0 if unit == "N m" else L for _, unit in kernels.system.multipliers])
+
+
+# Positions ----------------------------------------------------------------------------------------------------------
+
+
+def assemble(system: System, inputs: Inputs | None = None, guess: State | None = None) -> State:
+    """A state that meets all closures: of loops, holds and wound tendons, in position and in velocity.
+
+    For mechanisms that no load or spring brings to one equilibrium, such as a four-bar without weight, before
+    ``simulate``. From ``guess`` (rods at rest and joints at their start by default) the joints turn first and rods
+    bend as little as they must. Imposed coordinates take the values of ``inputs`` at the time of the guess, and the
+    rates of the guess are changed by the impulse of the closures. Raises :class:`NotConverged`, with the loop and its
+    gap in m and rad, where no position closes; ``result`` is then the nearest state found.
+    """
+    start = system.rest() if guess is None else guess
+    system.check_state(start)
+    if isinstance(system.mechanism.base, Driven):
+        g, eta, eta_dot = system.mechanism.base.motion.at(start.time)
+        start = start.with_(g=g, eta=eta, eta_dot=eta_dot)
+    signals = system.signals(inputs)
+    u = system.input_vector(signals, start.time)
+    kernels = core(system)
+    a = arrays(start)
+    kernels.residual(a, u)  # imposed coordinates take their values and rates
+    if kernels.rows:
+        a = closed(kernels, a, u)
+        left = gap(kernels, a, u)
+        state = _seen(a, start)
+        if left > 1e-9:
+            raise NotConverged(f"assemble: {cannot_close(kernels, a, u)}", result=state)
+        return _with_rates(kernels, state, inputs)
+    return _seen(a, start)
+
+
+def cannot_close(kernels: Core, a: Arrays, u: Array) -> str:
+    """What to say of a shape that does not meet the closures."""
+    worst = widest(gaps(kernels, a, u), kernels.assembly.length)
+    return (
+        f"the closures cannot be met: in the nearest shape found, {worst}; "
+        "move the ends nearer, lengthen the parts, or free a joint or a strain"
+    )
+
+
+def closed(kernels: Core, a: Arrays, u: Array) -> Arrays:
+    """A shape that meets the closures exactly, near ``a`` if that is possible; else the nearest found."""
+    if gap(kernels, a, u) < REACHED:
+        near = project(kernels, a, u)
+        if gap(kernels, near, u) < 1e-9:
+            return near
+    found = close(kernels, a, u)
+    exact = project(kernels, found, u)
+    return exact if gap(kernels, exact, u) < gap(kernels, found, u) else found
 
 
 def retract(kernels: Core, a: Arrays, step: Array) -> Arrays:
@@ -41,26 +156,63 @@ def retract(kernels: Core, a: Arrays, step: Array) -> Arrays:
         base = np.vstack([g[:3, :3], g[:3, 3]])
     q = a.q.copy()
     q[0] += step[free:]
+    for first in kernels.program.wrap:
+        turn = q[0, first : first + 3]
+        angle = float(np.linalg.norm(turn))
+        if angle > np.pi and not np.any(q[1]):
+            turn *= 1.0 - 2.0 * np.pi / angle  # the same rotation, away from the singular full turn
     return Arrays(base, a.twist, q, a.multipliers)
+
+
+def free_coordinates(kernels: Core) -> NDArray[np.bool_]:
+    """Which coordinates no imposed motion prescribes."""
+    free = np.ones(kernels.coordinates, dtype=bool)
+    free[kernels.coordinates - kernels.n + kernels.program.imposed[:, 0]] = False
+    return free
+
+
+def project(kernels: Core, a: Arrays, u: Array, iterations: int = 20) -> Arrays:
+    """The nearest shape that meets the closures, by Newton with steps of least energy."""
+    if not kernels.rows:
+        return a
+    free, scale, unit = free_coordinates(kernels), kernels.assembly.scale, units(kernels)
+    c = kernels.coordinates
+    soft = np.linalg.inv(_stiffness(kernels)[np.ix_(free, free)] + 1e-3 * np.eye(int(free.sum())))
+    left = gap(kernels, a, u)
+    for _ in range(iterations):
+        if left < _EXACT:
+            break
+        J = (kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[c:, :c] * scale / unit[:, None])[:, free]
+        step = np.zeros(c)
+        step[free] = -soft @ J.T @ np.linalg.lstsq(J @ soft @ J.T, _rows(kernels, a, u), rcond=1e-10)[0]
+        step *= min(1.0, 0.5 / max(float(np.max(np.abs(step))), 1e-300))
+        moved = retract(kernels, a, scale * step)
+        now = gap(kernels, moved, u)
+        if not now < 2.0 * left or (now >= left and left < 1e-9):
+            break
+        a, left = moved, now
+    return a
 
 
 def close(kernels: Core, start: Arrays, u: Array) -> Arrays:
     """The shape of least elastic energy found that meets the closures, or comes nearest to them."""
-    found = [_relax(kernels, seed, u) for seed in _seeds(kernels, start)]
-    return min(found, key=lambda a: (round(gap(kernels, a, u), 2), _energy(kernels, a)))
+
+    def merit(a: Arrays) -> tuple[float, float]:
+        return round(gap(kernels, a, u), 2), _energy(kernels, a)
+
+    best = min((_relax(kernels, seed, u) for seed in _seeds(kernels, start)), key=merit)
+    for seed in _turned(kernels, start):
+        if gap(kernels, best, u) < REACHED:
+            break
+        best = min(best, _relax(kernels, seed, u), key=merit)
+    return best
 
 
 def _seeds(kernels: Core, start: Arrays) -> list[Arrays]:
     """The shape at the start, and bent to either side about each axis that bends."""
-    system = kernels.system
     seeds = [start]
     for component in (1, 2):
-        bend = np.zeros(kernels.n)
-        for rod in system.mechanism.rods:
-            own = np.arange(kernels.n)[system.coordinates(rod)][rod.component == component]
-            if own.size:
-                functions = rod.functions(rod.grid.s)[:, rod.component == component]
-                bend[own] = np.linalg.lstsq(functions, np.ones(rod.grid.s.size), rcond=None)[0] / rod.length
+        bend = bent(kernels, component)
         if np.any(bend):
             for sign in (1.0, -1.0):
                 q = start.q.copy()
@@ -69,23 +221,50 @@ def _seeds(kernels: Core, start: Arrays) -> list[Arrays]:
     return seeds
 
 
+def bent(kernels: Core, component: int, signs: Array | None = None) -> Array:
+    """Coordinates (n,) of rods bent about one axis by 1 rad over their length, each times its sign."""
+    system, bend = kernels.system, np.zeros(kernels.n)
+    rods = system.mechanism.rods
+    for rod, sign in zip(rods, np.ones(len(rods)) if signs is None else signs, strict=True):
+        own = np.arange(kernels.n)[system.coordinates(rod)][rod.component == component]
+        if own.size:
+            functions = rod.functions(rod.grid.s)[:, rod.component == component]
+            bend[own] = sign * np.linalg.lstsq(functions, np.ones(rod.grid.s.size), rcond=None)[0] / rod.length
+    return bend
+
+
+def turned(kernels: Core, random: np.random.Generator) -> Array:
+    """Increments (n,) that turn every joint by up to half a turn and shift it by up to half the robot's length."""
+    turn = np.zeros(kernels.n)
+    for part, (first, count) in kernels.system.blocks.items():
+        if isinstance(part, Joint):
+            size = [np.pi if unit == "rad" else 0.5 * kernels.assembly.length for unit in part.coordinate_units]
+            turn[first : first + count] = random.uniform(-1.0, 1.0, count) * size / max(1.0, np.sqrt(count))
+    return turn
+
+
+def _turned(kernels: Core, start: Arrays) -> Iterator[Arrays]:
+    """Starts with the joints turned at random, always the same; none where no joint turns."""
+    random = np.random.default_rng(0)
+    for _ in range(_FURTHER if any(isinstance(part, Joint) for part in kernels.system.blocks) else 0):
+        q = start.q.copy()
+        q[0] += turned(kernels, random)
+        yield Arrays(start.base, start.twist, q, start.multipliers)
+
+
 def _relax(kernels: Core, a: Arrays, u: Array) -> Arrays:
-    c, n, energy = kernels.coordinates, kernels.n, kernels.assembly.energy
-    scale, units = kernels.assembly.scale, _units(kernels)
-    K = np.zeros((c, c))
-    K[c - n :, c - n :] = scale[c - n :, None] * kernels.elastic * scale[c - n :] / energy
+    c, energy, scale, unit = kernels.coordinates, kernels.assembly.energy, kernels.assembly.scale, units(kernels)
+    K = _stiffness(kernels)
     slack = kernels.program.spring_rest
-    frozen = c - n + kernels.program.imposed[:, 0]
+    frozen = ~free_coordinates(kernels)
     a = Arrays(a.base, a.twist, a.q, np.zeros(kernels.rows))
-    psi = np.zeros(kernels.rows)
     for w in _SOFTNESS:
         damping, best = 1e-2, _merit(kernels, a, u, w)
         for _ in range(25):
-            x = np.concatenate([np.zeros(c - n), (a.q[0] - slack) / scale[c - n :]])
-            matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
-            J = matrix[c:, :c] * scale / units[:, None]
+            x = np.concatenate([np.zeros(c - kernels.n), (a.q[0] - slack) / scale[c - kernels.n :]])
+            J = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[c:, :c] * scale / unit[:, None]
             J[:, frozen] = 0.0
-            psi = kernels.residual(a, u, jets=1)[c:] / units
+            psi = _rows(kernels, a, u)
             step = -np.linalg.solve(K + J.T @ J / w + damping * np.eye(c), K @ x + J.T @ psi / w)
             step[frozen] = 0.0
             step *= min(1.0, 1.5 / max(float(np.max(np.abs(step))), 1e-300))
@@ -100,12 +279,19 @@ def _relax(kernels: Core, a: Arrays, u: Array) -> Arrays:
                 damping *= 8.0
                 if damping > 1e8:
                     break
-    psi = kernels.residual(a, u, jets=1)[c:] / units
-    return Arrays(a.base, a.twist, a.q, energy * psi / (_SOFTNESS[-1] * units))
+    return Arrays(a.base, a.twist, a.q, energy * _rows(kernels, a, u) / (_SOFTNESS[-1] * unit))
+
+
+def _stiffness(kernels: Core) -> Array:
+    """Elastic stiffness in scaled coordinates, base included, over the energy scale."""
+    c, n, scale = kernels.coordinates, kernels.n, kernels.assembly.scale[kernels.coordinates - kernels.n :]
+    K = np.zeros((c, c))
+    K[c - n :, c - n :] = scale[:, None] * kernels.elastic * scale / kernels.assembly.energy
+    return K
 
 
 def _merit(kernels: Core, a: Arrays, u: Array, w: float) -> float:
-    psi = kernels.residual(a, u, jets=1)[kernels.coordinates :] / _units(kernels)
+    psi = _rows(kernels, a, u)
     return _energy(kernels, a) + float(psi @ psi) / (2.0 * w)
 
 
@@ -114,7 +300,97 @@ def _energy(kernels: Core, a: Arrays) -> float:
     return float(0.5 * x @ kernels.elastic @ x / kernels.assembly.energy)
 
 
-def _units(kernels: Core) -> Array:
-    """1 rad for orientations, the length of the longest rod for positions and cables."""
-    L = kernels.assembly.length
-    return np.array([1.0 if unit == "N m" else L for _, unit in kernels.system.multipliers])
+# Velocities ---------------------------------------------------------------------------------------------------------
+
+
+def _opening(kernels: Core, state: State, inputs: Inputs | None) -> Array:
+    """dΨ/dt in rad/s and lengths per second, by a five-point difference along the motion of the state.
+
+    With the rates of imposed coordinates, of a driven base and of wound lengths; these are taken forward in time, so
+    that a motion that begins at this instant counts.
+    """
+    system = kernels.system
+    rates = np.concatenate([state.eta, state.q_dot])
+    h = 1e-3 / max(1.0, float(np.max(np.abs(rates), initial=0.0)))
+    signals, total = system.signals(inputs), np.zeros(kernels.rows)
+    for k, weight in enumerate((-25.0, 48.0, -36.0, 16.0, -3.0)):
+        t = k * h
+        if isinstance(system.mechanism.base, Driven):
+            g = system.mechanism.base.motion.at(state.time + t)[0]
+        else:
+            g = state.g @ se3.exp(t * state.eta)
+        moved = arrays(state.with_(g=g, q=state.q + t * state.q_dot))
+        total += weight * _rows(kernels, moved, system.input_vector(signals, state.time + t))
+    return total / (12.0 * h)
+
+
+def _with_rates(kernels: Core, state: State, inputs: Inputs | None) -> State:
+    """The state with its rates changed by the impulse of the closures so that they stay met."""
+    opening = _opening(kernels, state, inputs)
+    if np.max(np.abs(opening), initial=0.0) < 1e-12:
+        return state
+    system, c = kernels.system, kernels.coordinates
+    u = system.input_vector(system.signals(inputs), state.time)
+    a, free, scale = arrays(state), free_coordinates(kernels), kernels.assembly.scale
+    M = (scale[:, None] * kernels.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c] * scale)[np.ix_(free, free)]
+    M /= max(float(np.max(np.abs(M), initial=0.0)), 1e-300)
+    J = (kernels.tangent(a, u, (1.0, 0.0, 0.0))[c:, :c] * scale / units(kernels)[:, None])[:, free]
+    rows = kernels.rows
+    matrix = np.block([[M, J.T], [J, np.zeros((rows, rows))]])
+    right = np.concatenate([np.zeros(M.shape[0]), -opening])
+    change = np.zeros(c)
+    change[free] = np.linalg.lstsq(matrix, right, rcond=1e-13)[0][: M.shape[0]]
+    change *= scale
+    base = c - kernels.n
+    eta = state.eta + change[:6] if base else state.eta
+    moving = state.with_(q_dot=state.q_dot + change[base:], eta=eta)
+    left = _opening(kernels, moving, inputs)
+    if np.max(np.abs(left), initial=0.0) > 1e-6 * max(1.0, float(np.max(np.abs(opening)))):
+        raise NotConverged(
+            f"assemble: no velocity keeps the closures met: {_speed(kernels, left)}; "
+            "impose fewer motions, or move away from this configuration",
+            result=state,
+        )
+    return moving
+
+
+def _speed(kernels: Core, rows: Array) -> str:
+    worst = widest(_named(kernels, rows), kernels.assembly.length)
+    return f"{worst.label} opens at {worst.metres:.3g} m/s and {worst.radians:.3g} rad/s"
+
+
+def check_closed(system: System, state: State, inputs: Inputs | None = None) -> None:
+    """Refuse a state from which a motion cannot start: closures that are open, or whose velocities open them.
+
+    Velocities of wound tendons are not asked for: winding that begins at once is a common input.
+    """
+    kernels = core(system)
+    if not kernels.rows:
+        return
+    u = system.input_vector(system.signals(inputs), state.time)
+    a = arrays(state)
+    rows = _rows(kernels, a, u)
+    if np.max(np.abs(rows)) > _OPEN:
+        worst = widest(_named(kernels, rows), kernels.assembly.length)
+        raise BadInput(
+            f"the start does not meet its closures: {worst}; start from equilibrium(...) or assemble(...) with the "
+            "inputs of the first instant"
+        )
+    opening = _opening(kernels, state.with_(q=a.q[0], q_dot=_imposed_rates(kernels, a, u)), inputs)
+    opening[len(kernels.program.row_axes) :] = 0.0
+    if np.max(np.abs(opening), initial=0.0) > _OPENING * max(1.0, float(np.max(np.abs(state.q_dot), initial=0.0))):
+        raise BadInput(
+            f"the velocities of the start do not keep its closures met: {_speed(kernels, opening)}; "
+            "assemble(system, inputs, guess=state) gives velocities that do"
+        )
+
+
+def _imposed_rates(kernels: Core, a: Arrays, u: Array) -> Array:
+    kernels.residual(a, u)
+    return a.q[1].copy()
+
+
+def _seen(a: Arrays, like: State) -> State:
+    g = np.eye(4)
+    g[:3, :3], g[:3, 3] = a.base[:3], a.base[3]
+    return like.with_(q=a.q[0], q_dot=a.q[1], g=g, multipliers=np.zeros(like.multipliers.size))

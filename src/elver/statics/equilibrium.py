@@ -1,9 +1,10 @@
 """Equilibria: Newton on the residual at rest, with load stepping, and their stability.
 
 Statics is dynamics standing still: the same residual and tangent with zero rates (Gotelli 2024, Alg. 16). The full
-load is tried first; where Newton fails, or lands on an unstable shape, the loads are raised from zero in steps so
-that the equilibrium found is the one reached from rest. Residuals are measured as work: a generalized force times
-a unit change of its coordinate (1/L for curvature), over EI/L.
+load is tried first; where Newton fails, or lands on an unstable shape, loops are closed and the loads are raised from
+zero in steps, so that the equilibrium found is the one reached from rest. Where that fails too, as for linkages that
+only their weight brings to rest, the potential is descended (:mod:`elver.statics.settling`). Residuals are measured as
+work: a generalized force times a unit change of its coordinate (1/L for curvature), over EI/L.
 """
 
 from __future__ import annotations
@@ -14,10 +15,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core, arrays, core, poses, state_from
+from elver.dynamics.core import Arrays, Core, arrays, core, nodes, poses, state_from
 from elver.errors import BadInput, NotConverged, positive
 from elver.kernels.march import March, march_for
-from elver.statics.closing import close, gap
+from elver.lie.integration import magnus
+from elver.mechanism import Frame, Joint, Part
+from elver.rods import Rod
+from elver.rods.fields import Station
+from elver.statics.closing import REACHED, cannot_close, close, gap
+from elver.statics.settling import Constrained, constrained, settle
 from elver.system import Inputs, State, System
 
 __all__ = ["Equilibrium", "Stability", "equilibrium", "stability"]
@@ -27,9 +33,7 @@ Array: TypeAlias = NDArray[np.float64]
 # Longest Newton step, in units of the coordinates: one radian over the length of the rod.
 _LONGEST_STEP = 1.5
 _SMALLEST_LOAD_STEP = 1.0 / 1024.0
-# Gaps of holds, in rad or lengths of the rod: met by the rest shape, and near enough for Newton to meet exactly.
-_CLOSED = 1e-9
-_REACHED = 1e-2
+_CLOSED = 1e-9  # gap of closures that is none, in rad or lengths of the robot
 _REASONS = {
     -1: "did not converge",
     -2: "met a singular stiffness (a limit point, or a motion that nothing resists)",
@@ -55,9 +59,32 @@ class Equilibrium:
         """Pose of the tip, (4, 4) world from section."""
         return poses(self.system, self.state)[-1]
 
+    def pose(self, part: Part | str | None = None, at: Station | None = None) -> Array:
+        """Pose (4, 4) in the world of a body, or of a section of a rod.
+
+        ``part`` may be a name, and left out where there is one rod; ``at`` is "base", "tip" or s [m], for rods, the tip
+        by default.
+        """
+        mechanism = self.system.mechanism
+        part = mechanism.part(part) if isinstance(part, str) else (part or mechanism.rod)
+        if part not in mechanism.parts:
+            known = ", ".join(repr(other.name) for other in mechanism.parts)
+            raise BadInput(f"{getattr(part, 'name', part)!r} is not in this mechanism: choose among {known}")
+        frame = Frame(part, (at or "tip") if isinstance(part, Rod) and at != 0.0 else at)
+        if not isinstance(part, Rod):
+            return poses(self.system, self.state, part)
+        # from the nearest node along the strain, for sections between nodes
+        s, all_poses = nodes(self.system, part), poses(self.system, self.state, part)
+        near = int(np.argmin(np.abs(s - frame.s)))
+        if abs(s[near] - frame.s) < 1e-12 * part.length:
+            return all_poses[near]
+        near = int(np.searchsorted(s, frame.s)) - 1
+        q = self.state.q[self.system.coordinates(part)]
+        return all_poses[near] @ magnus(lambda x: part.strain(x, q), np.array([s[near], frame.s]))[-1]
+
     @property
     def multipliers(self) -> dict[str, float]:
-        """Reactions of holds and tensions of spooled tendons by name, N and N m."""
+        """Reactions of cut joints and holds, and tensions of spooled tendons, by name, N and N m."""
         names = (name for name, _ in self.system.multipliers)
         return dict(zip(names, map(float, self.state.multipliers), strict=True))
 
@@ -109,9 +136,11 @@ def equilibrium(
 ) -> Equilibrium:
     """State at rest in balance with ``inputs`` (signals are taken at the time of the guess, 0 s by default).
 
-    ``guess`` is where Newton starts: a nearby state or equilibrium; the rest shape by default. Raises
-    :class:`NotConverged` when there is no equilibrium to be found; the error's ``result`` is the equilibrium at the
-    largest part of the loads that was reached.
+    For robots with loops this is the forward geometrico-static model: ``equilibrium(...).pose(platform)``. ``guess`` is
+    where Newton starts: a nearby state or equilibrium; rods at rest and joints at their start by default, which may be
+    off by tens of degrees. Raises :class:`NotConverged` when there is no equilibrium to be found, with the loop that
+    does not close and its gap in m and rad; the error's ``result`` is the equilibrium at the largest part of the loads
+    that was reached. Without a guess, :class:`BadInput` names the motions that nothing resists.
     """
     positive("tolerance", tolerance, "(relative residual)")
     if max_iterations < 1:
@@ -126,29 +155,80 @@ def equilibrium(
     system.check_state(start)
     target = system.input_vector(system.signals(inputs), start.time)
     solver = _Solver(system, tolerance, max_iterations)
-    a = _at_rest(start)
-    found = _newton(system, a, target, start.time, solver)
+    found = _search(system, start, target, solver, guess)
+    if guess is None and not found.stable:
+        here = constrained(solver.core, _at_rest(found.state), target)
+        if free := free_motions(here):
+            raise BadInput(
+                f"equilibrium: nothing resists {free}, so no position is better than another; add a spring, gravity "
+                "or an imposed motion, or take the equilibrium nearest to a state with guess=assemble(system)"
+            )
+    return found
+
+
+def _search(
+    system: System, start: State, target: Array, solver: _Solver, guess: State | Equilibrium | None
+) -> Equilibrium:
+    """The first stable equilibrium found, else an unstable one."""
+    found = _newton(system, _at_rest(start), target, start.time, solver)
     if found is not None and (found.stable or isinstance(guess, Equilibrium)):
         return found
-    origin = system.rest(start.time).with_(g=start.g) if system.free else system.rest(start.time)
-    first = _at_rest(origin)
+    rest = system.rest(start.time).with_(g=start.g) if system.free else system.rest(start.time)
     none = system.ramped(target, 0.0)
+    first = _at_rest(start if guess is not None and solver.core.rows else rest)
     if solver.core.rows and gap(solver.core, first, none) > _CLOSED:
         first = close(solver.core, first, none)
-        left = gap(solver.core, first, none)
-        if left > _REACHED:
+        if gap(solver.core, first, none) > REACHED:
             raise NotConverged(
-                f"equilibrium: the holds cannot be met; the nearest shape found stays {left:.2g} away "
-                "(rad, or lengths of the rod): move the targets nearer, or free more strains",
-                history=solver.norms,
-                result=found,
+                f"equilibrium: {cannot_close(solver.core, first, none)}", history=solver.norms, result=found
             )
-        closed = Arrays(first.base.copy(), first.twist, first.q.copy(), first.multipliers.copy())
-        near = _newton(system, closed, target, start.time, solver)
+        near = _newton(system, _copy(first), target, start.time, solver)
         if near is not None and near.stable:
             return near
         found = found or near
-    return _ramp(system, first, start.time, target, solver, found)
+    try:
+        last = _ramp(system, first, start.time, target, solver)
+        if last.stable:
+            return last
+        found = found or last
+        trouble = None
+    except NotConverged as error:
+        trouble = error
+    # An unstable shape that rods reach from rest is an answer; of joints it is only where Newton happened to land.
+    joints = any(isinstance(part, Joint) for part in system.blocks)
+    settled = settle(solver.core, _copy(first), target, solver.tolerance) if joints else None
+    if settled is not None:
+        a, steps, residual = settled
+        low = _finish(system, a, target, start.time, steps, solver, residual)
+        if low.stable:
+            return low
+        found = found or low
+    if found is None:
+        assert trouble is not None
+        raise trouble
+    return found
+
+
+def _copy(a: Arrays) -> Arrays:
+    return Arrays(a.base.copy(), a.twist.copy(), a.q.copy(), a.multipliers.copy())
+
+
+def free_motions(here: Constrained) -> str:
+    """Motions that nothing resists, in words: how many, and the coordinates that take most part; empty if none."""
+    motions = here.neutral()
+    if not motions.shape[1]:
+        return ""
+    count = motions.shape[1]
+    return f"{'a motion' if count == 1 else f'{count} motions'} of {in_words(here.kernels.system, motions)}"
+
+
+def in_words(system: System, motions: Array) -> str:
+    """Names of the coordinates with the largest part in some motions (coordinates, count), given in their units."""
+    base = tuple(f"base/{kind}_{axis}" for kind in ("rotation", "position") for axis in "xyz") if system.free else ()
+    names = (*base, *system.coordinate_names)
+    share = np.linalg.norm(motions / core(system).assembly.scale[:, None], axis=1)
+    order = [k for k in np.argsort(-share, kind="stable") if share[k] > 0.3 * share.max()]
+    return ", ".join(names[k] for k in order[:4]) + (", ..." if len(order) > 4 else "")
 
 
 def _newton(system: System, a: Arrays, u: Array, time: float, solver: _Solver) -> Equilibrium | None:
@@ -162,15 +242,13 @@ def _at_rest(state: State) -> Arrays:
     return arrays(state.with_(q_dot=zero, q_ddot=zero, eta=np.zeros(6), eta_dot=np.zeros(6)))
 
 
-def _ramp(
-    system: System, a: Arrays, time: float, target: Array, solver: _Solver, fallback: Equilibrium | None
-) -> Equilibrium:
+def _ramp(system: System, a: Arrays, time: float, target: Array, solver: _Solver) -> Equilibrium:
     """Raise all inputs from zero at ``a`` to ``target`` with steps that adapt to Newton."""
     reached, step, total = 0.0, 0.25, 0
     last: Equilibrium | None = None
     while reached < 1.0:
         step = min(step, 1.0 - reached)
-        trial = Arrays(a.base.copy(), a.twist.copy(), a.q.copy(), a.multipliers.copy())
+        trial = _copy(a)
         status = solver(trial, system.ramped(target, reached + step))
         if status >= 0 and _leap(a, trial, solver) < 3.0:
             a, reached, total = trial, reached + step, total + status
@@ -179,20 +257,21 @@ def _ramp(
             continue
         step *= 0.5
         if step < _SMALLEST_LOAD_STEP:
-            if fallback is not None:
-                return fallback
             why = _REASONS.get(status, "jumped to another shape")
             norms = solver.norms or (float("nan"),)
+            here = constrained(solver.core, a, system.ramped(target, reached))
+            free, idle = free_motions(here), here.idle_rows()
             raise NotConverged(
                 f"equilibrium: Newton {why} beyond {100.0 * reached:.1f} % of the inputs "
-                f"(residual {norms[-1]:.1e}, wanted {solver.tolerance:.0e}); there may be no equilibrium beyond: "
+                f"(residual {norms[-1]:.1e}, wanted {solver.tolerance:.0e}); "
+                + (f"there nothing resists {free}; " if free else "")
+                + (f"there the closures {', '.join(idle)} depend on each other; " if idle else "")
+                + "there may be no equilibrium beyond: "
                 "follow the branch with continuation(...), or lighten the load; .result holds the last one found",
                 history=norms,
                 result=last,
             )
     assert last is not None
-    if fallback is not None and not last.stable:
-        return fallback
     return last
 
 
@@ -203,18 +282,19 @@ def _leap(a: Arrays, b: Arrays, solver: _Solver) -> float:
 
 
 def _finish(
-    system: System, a: Arrays, u: Array, time: float, iterations: int, solver: _Solver
+    system: System, a: Arrays, u: Array, time: float, iterations: int, solver: _Solver, residual: float | None = None
 ) -> Equilibrium:
     norms = solver.norms
     matrix = solver.core.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
     stable = _positive(matrix, solver.core, a, u)
-    residual = norms[-1] if norms else 0.0
+    if residual is None:
+        residual = norms[-1] if norms else 0.0
     return Equilibrium(system, state_from(a, time), u, stable, iterations, residual)
 
 
-def _reduced(matrix: Array, kernels: Core) -> tuple[Array, Array]:
+def _reduced(matrix: Array, kernels: Core, own: Array | None = None) -> tuple[Array, Array]:
     """Scaled Hessian on the motions allowed by the closures, and their basis in scaled coordinates."""
-    c, scale = kernels.coordinates, kernels.assembly.scale
+    c, scale = kernels.coordinates, kernels.assembly.scale if own is None else own
     K = scale[:, None] * matrix[:c, :c] * scale
     imposed = np.eye(c)[c - kernels.n + kernels.program.imposed[:, 0]]
     J = np.vstack([matrix[c:, :c] * scale, imposed])
@@ -227,24 +307,27 @@ def _reduced(matrix: Array, kernels: Core) -> tuple[Array, Array]:
 
 
 def _positive(matrix: Array, kernels: Core, a: Arrays, u: Array) -> bool:
-    """True when no small motion about the equilibrium grows.
+    """True when no small motion about the equilibrium grows, and none is free.
 
     With a potential the Hessian decides. Follower loads and couples fixed in space have none: then M⁻¹K decides,
     whose eigenvalues must be real and positive (a negative one is divergence, a complex pair flutter; damping left
     out).
     """
+    c, scale = kernels.coordinates, kernels.assembly.scale
     K, Z = _reduced(matrix, kernels)
     if not _symmetric(K):
-        c, scale = kernels.coordinates, kernels.assembly.scale
         mass = kernels.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
         values = np.linalg.eigvals(np.linalg.solve(Z.T @ (scale[:, None] * mass * scale) @ Z, K))
         # equal pairs (a round section) split by the root of rounding
         return bool(np.all(values.real > 0.0) and np.all(np.abs(values.imag) <= 1e-5 * np.abs(values)))
+    # coordinates in units in which their own stiffness is one: a pivot that is rounding is then seen as such
+    own = np.sqrt(np.maximum(np.abs(np.diag(matrix)[:c]) * scale**2 / kernels.assembly.energy, 1.0))
+    K, _ = _reduced(matrix, kernels, scale / own)
     try:
-        np.linalg.cholesky(0.5 * (K + K.T))
+        factor = np.linalg.cholesky(0.5 * (K + K.T) / kernels.assembly.energy)
     except np.linalg.LinAlgError:
         return False
-    return True
+    return bool(np.min(np.diag(factor), initial=1.0) > 3e-6)
 
 
 def _symmetric(K: Array) -> bool:

@@ -204,3 +204,41 @@ def test_a_turning_table_is_the_same_motion_seen_from_outside() -> None:
     run = ev.simulate(driven, begin, 0.3, 1e-3, ev.GaussLegendre4())
     # interpolation of the recorded base motion: cubic between samples of 1 ms
     np.testing.assert_allclose(run["q"].values[-1], free["q"].values[-1], atol=1e-4 * np.abs(free["q"]).max())
+
+
+# --------------------------------------------------------------------------------------------- loops on a base
+
+
+def two_rod_loop(base, gravity: tuple[float, float, float], cut: bool) -> ev.System:
+    """Two planar rods from two revolutes to one; cut at their tips, or at the second revolute."""
+    steel = ev.Material(young=210e9, shear=80e9, density=7800.0)
+    one, two = (ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.planar(3), nodes=10, name=n) for n in ("one", "two"))
+    angle = np.arccos(0.2)
+    joints = [
+        ev.Revolute(("world", (-0.2, 0.0, 0.0)), (one, "base"), start=angle),
+        ev.Revolute(("world", (0.2, 0.0, 0.0)), (two, "base"), start=np.pi - angle, cut=cut),
+        ev.Revolute((one, "tip"), (two, "tip"), start=np.pi - 2.0 * angle),
+    ]
+    return ev.System(ev.Mechanism(joints, base), loads=[ev.Gravity(gravity)])
+
+
+@pytest.mark.filterwarnings("ignore::elver.errors.ElverWarning")
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_loop_on_an_accelerating_or_turned_table(cut: bool) -> None:
+    """The equivalence principle, and the indifference of space, for loops whose leader is the base."""
+    pull = np.array([-3.0, 0.0, 0.0])
+    method = ev.GeneralizedAlpha(rho_inf=0.8)
+
+    def motion(base, gravity):
+        system = two_rod_loop(base, tuple(gravity), cut)
+        return ev.simulate(system, system.rest(), 0.2, 5e-3, method)
+
+    still = motion(ev.Clamped(), pull)
+    table = ev.Motion(lambda t: se3.pose(np.eye(3), -0.5 * pull * t**2))
+    moving = motion(ev.Driven(table), np.zeros(3))
+    g = se3.exp([0.3, -0.2, 0.5, 0.1, 0.2, 0.3])
+    turned = motion(ev.Clamped(g), g[:3, :3] @ pull)
+    assert np.ptp(still["q"].values, axis=0).max() > 0.05
+    for other in (moving, turned):
+        np.testing.assert_allclose(other["q"], still["q"], atol=1e-10)
+        np.testing.assert_allclose(other["multipliers"], still["multipliers"], atol=1e-8)

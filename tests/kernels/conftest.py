@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 import elver.actuation as ac
 import elver.environment as en
+import elver.kernels
 import elver.mechanism as me
 import elver.rods as er
 from elver.dynamics.core import Arrays, Core, arrays
@@ -174,3 +177,19 @@ def robot() -> Callable[..., Robot]:
 def rng() -> Iterator[np.random.Generator]:
     """Repeatable random numbers."""
     return np.random.default_rng(7)
+
+
+@pytest.fixture
+def signatures() -> Callable[[], dict[str, int]]:
+    """Number of compiled versions of every kernel."""
+
+    def count() -> dict[str, int]:
+        found = {}
+        for info in pkgutil.iter_modules(elver.kernels.__path__):
+            module = importlib.import_module(f"elver.kernels.{info.name}")
+            for name, value in vars(module).items():
+                if hasattr(value, "py_func"):
+                    found[f"{info.name}.{name}"] = len(value.signatures)
+        return found
+
+    return count

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import pkgutil
 
 import numpy as np
 import pytest
 
-import elver.kernels
 from elver.kernels.algebra import _SERIES_LIMIT, add_bracket, add_coad, lu_factor, lu_solve, stumpff
 from elver.kernels.closures import _inverse_coefficients, _log
 from elver.lie import se3, so3
@@ -131,18 +128,7 @@ def test_coefficients_are_continuous_at_the_switch():
     assert below[1] == pytest.approx(above[1], rel=1e-11)
 
 
-def signatures() -> dict[str, int]:
-    """Number of compiled versions of every kernel."""
-    found = {}
-    for info in pkgutil.iter_modules(elver.kernels.__path__):
-        module = importlib.import_module(f"elver.kernels.{info.name}")
-        for name, value in vars(module).items():
-            if hasattr(value, "py_func"):
-                found[f"{info.name}.{name}"] = len(value.signatures)
-    return found
-
-
-def test_a_second_robot_of_other_sizes_compiles_nothing(robot):
+def test_a_second_robot_of_other_sizes_compiles_nothing(robot, signatures):
     first = robot("legendre kirchhoff", foundation="free")
     for jets in (1, 3):
         first.core.residual(first.arrays, first.inputs, jets)

@@ -171,3 +171,24 @@ def test_mass_matrix_of_random_robots_is_symmetric_positive() -> None:
         M = core.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
         np.testing.assert_allclose(M, M.T, atol=1e-10 * np.max(np.abs(M)), err_msg=name)
         assert np.linalg.eigvalsh(M)[0] > -1e-12 * np.max(np.abs(M)), name
+
+
+def test_another_robot_compiles_nothing(signatures) -> None:
+    """Solvers included: a pendulum first, then robots of every joint, with loops and a floating base."""
+    bob = ev.RigidBody.point(1.0, centre=(0.3, 0.0, 0.0), name="bob")
+    first = ev.System(ev.Mechanism([ev.Revolute("world", bob, axis="y")]), loads=[ev.Gravity()])
+    for method in (ev.Newmark(), ev.GaussLegendre4()):
+        ev.simulate(first, first.rest(), 0.02, 0.01, method)
+    ev.equilibrium(first, guess=first.rest().with_(q=[1.0]))
+    next(iter(robots(1)))
+    before = signatures()
+    for _, core, a, u in robots(1):
+        core.residual(a, u)
+        core.tangent(a, u, WEIGHTS)
+    rods = [Maker(k).part("rod") for k in range(20)]
+    rod = next(part for part in rods if isinstance(part, ev.Rod))
+    pins = [ev.Spherical("world", (rod, "tip")), ev.Spherical(("world", (0.0, 0.0, 0.1)), (rod, 0.1))]
+    held = ev.System(ev.Mechanism(pins))
+    for method in (ev.GeneralizedAlpha(), ev.ImplicitMidpoint()):
+        ev.simulate(held, ev.assemble(held), 0.01, 5e-3, method)
+    assert signatures() == before

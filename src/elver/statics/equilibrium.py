@@ -88,6 +88,14 @@ class Equilibrium:
         names = (name for name, _ in self.system.multipliers)
         return dict(zip(names, map(float, self.state.multipliers), strict=True))
 
+    @property
+    def efforts(self) -> dict[str, float]:
+        """What holds each imposed coordinate in place, by name: N m or N at joints, N m² for curvatures."""
+        kernels = core(self.system)
+        kernels.residual(arrays(self.state), self.inputs, jets=1)
+        names = (self.system.label(part) for part in self.system.imposed)
+        return dict(zip(names, map(float, kernels.work.effort), strict=True))
+
 
 @dataclass(frozen=True, eq=False)
 class Stability:

@@ -1,12 +1,17 @@
-"""Inverse statics: which inputs put a section of the rod where it is wanted.
+"""Inverse statics: which inputs put a part of the robot where it is wanted, the inverse geometrico-static model.
 
-A hold at the target with zero reaction: R(x, T) = 0 and Ψ(x) = 0 with unknown inputs T of the chosen actuators.
-Each Newton step eliminates x and leaves A T = b, solved for the least-norm T ≥ 0 (quadratic program by active
-set), which is the answer where several tensions do (Boyer 2023, A12).
+The wanted pose is a hold with zero reaction: R(x, u) = 0 and Ψ(x) = 0 with unknown inputs u of the chosen actuators.
+Each step eliminates x and leaves A u = b, solved for the least-norm u with tensions ≥ 0 (quadratic program by active
+set), which is the answer where several inputs do (Boyer 2023, A12). Efforts count from zero; imposed coordinates and
+wound lengths count from where they were.
+
+Far targets, and starts in which the inputs move nothing (straight rods), are reached from the other side: the part is
+held at the target, and the reaction of the hold is taken away while the inputs follow.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -14,11 +19,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from elver.actuation import Tendon
-from elver.dynamics.core import Arrays, arrays, core
-from elver.errors import BadInput, NotConverged, positive
-from elver.mechanism import Hold
-from elver.statics.equilibrium import Equilibrium, equilibrium
+from elver.actuation import Imposed, SpooledTendon, Tendon
+from elver.dynamics.core import Arrays, Core, core
+from elver.errors import BadInput, ElverWarning, NotConverged, positive
+from elver.mechanism import Hold, Part
+from elver.rods import Rod
+from elver.rods.fields import Station
+from elver.statics.closing import retract
+from elver.statics.equilibrium import Equilibrium, _at_rest, _newton, _Solver, equilibrium
+from elver.statics.target import Target, input_units, response
 from elver.system import Inputs, System
 
 __all__ = ["InverseStatics", "inverse_statics"]
@@ -28,7 +37,7 @@ Array: TypeAlias = NDArray[np.float64]
 # Inputs whose effect on the target is smaller than this part of the largest do not act on it: antagonist tendons
 # pulled together do nothing, and must not be pulled for it.
 _RANK = 1e-8
-_LONGEST_MOVE = 1.0  # rad of bending over the rod, in one step
+_LONGEST_MOVE = 1.0  # rad of bending over the rod, or of a joint, in one step
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,98 +56,201 @@ def inverse_statics(
     position: Sequence[float | None] | None = None,
     orientation: ArrayLike | None = None,
     *,
-    at: float | str = "tip",
+    part: Part | str | None = None,
+    at: Station = "tip",
     by: Sequence[Any] | None = None,
     inputs: Inputs | None = None,
     guess: Equilibrium | None = None,
+    orientation_axes: str = "xyz",
     tolerance: float = 1e-9,
     max_iterations: int = 60,
 ) -> InverseStatics:
-    """Inputs of the actuators ``by`` (all tendons by default) that bring a section to ``position`` [m, world].
+    """Inputs of the actuators ``by`` (all by default) that bring a part to ``position`` [m, world] and ``orientation``.
 
-    ``position`` may leave components free with None; ``orientation`` is the 3 x 3 world from section. Inputs of
-    tendons stay ≥ 0. Where several inputs do, the one of least norm is returned; where none does,
-    :class:`NotConverged` tells the gap that is left.
+    ``part`` is a body, such as the platform, or a rod (the only one by default), of which ``at`` says the section;
+    it may be a name. ``position`` may leave components free with None; ``orientation`` is the 3 x 3 world from part,
+    of which rotations about ``orientation_axes`` count. Inputs of tendons stay ≥ 0. Where several inputs do, the least
+    is returned: of efforts counted from zero, of imposed coordinates and wound lengths from the guess. The search
+    begins at ``guess``, by default the equilibrium of ``inputs``; where no inputs reach the target,
+    :class:`NotConverged` tells the gap that is left in m and rad.
     """
     positive("tolerance", tolerance, "m or rad")
-    chosen = [system._channel(key) for key in (by or [a for a in system.actuators if isinstance(a, Tendon)])]
+    chosen = [system._channel(key) for key in (system.actuators if by is None else by)]
     if not chosen:
-        raise BadInput("inverse_statics: the system has no Tendon; name the actuators to use with by=[...]")
-    target = Hold(at=at, position=position, orientation=orientation, name="target")  # type: ignore[arg-type]
-    goal = System(
-        replace(system.mechanism, holds=(*system.mechanism.holds, target)), system.actuators, system.loads
+        raise BadInput("inverse_statics: the system has no actuator; name the loads to use instead with by=[...]")
+    part = system.mechanism.part(part) if isinstance(part, str) else (part or system.rod)
+    hold = Hold(
+        at=at if isinstance(part, Rod) else "tip",
+        position=position,  # type: ignore[arg-type]
+        orientation=orientation,  # type: ignore[arg-type]
+        orientation_axes=orientation_axes,
+        name="target",
+        part=part,
     )
-    tensions = np.array([isinstance(system.channels[k], Tendon) for k in chosen])
     now = guess or equilibrium(system, inputs)
-    u = now.inputs.copy()
-    kernels = core(goal)
-    c = kernels.coordinates
-    # rows of the goal: holds of the system, target, cut joints and spooled tendons of the system
-    first = sum(hold.rows for hold in system.mechanism.holds)
-    is_target = np.zeros(kernels.rows, dtype=bool)
-    is_target[first : first + target.rows] = True
-    keep = np.concatenate([np.ones(c, dtype=bool), ~is_target])
-    scale = kernels.assembly.scale
-
-    def seen(at: Equilibrium) -> Arrays:
-        """The equilibrium in the layout of the goal, with no reaction at the target."""
-        multipliers = np.zeros(kernels.rows)
-        multipliers[~is_target] = at.state.multipliers
-        return arrays(at.state.with_(multipliers=multipliers))
-
-    def gap_of(at: Equilibrium) -> Array:
-        return kernels.residual(seen(at), at.inputs, jets=1)[c:][is_target]
-
-    gap = gap_of(now)
-    history = [float(np.max(np.abs(gap)))]
-    damping = 1e-2
-    while len(history) <= max_iterations:
-        if history[-1] < tolerance:
-            names = {goal.channel_names[k]: float(u[k]) for k in chosen}
-            return InverseStatics(names, now, history[-1], len(history) - 1)
-        # linear answer of the gap to the inputs
-        a = seen(now)
-        matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
-        slope = np.column_stack([kernels.input_slope(a, u, k) for k in chosen])[keep]
-        answer = -np.linalg.solve(matrix[np.ix_(keep, keep)], slope)
-        A = matrix[c:][is_target][:, keep] @ answer
-        b = A @ u[chosen] - gap
-        # the whole way to the least norm if that helps, else damped steps toward the target
-        better = None
-        for attempt in range(14):
-            if attempt == 0:
-                new = _least_norm(A, b, tensions)
-            else:
-                new = _damped(A, b, u[chosen], damping * float(np.linalg.norm(A)), tensions)
-            bend = float(np.max(np.abs((answer @ (new - u[chosen]))[:c] / scale)))
-            if bend < _LONGEST_MOVE:
-                trial = u.copy()
-                trial[chosen] = new
-                better = _moved(system, trial, now)
-                if better is not None:
-                    moved_gap = gap_of(better)
-                    if np.linalg.norm(moved_gap) < 0.999 * np.linalg.norm(gap):
-                        damping *= 0.25 if attempt == 1 else 1.0
-                        break
-                    better = None
-            damping *= 4.0 if attempt else 1.0
-        if better is None:
-            break
-        now, u, gap = better, trial, moved_gap
-        history.append(float(np.max(np.abs(gap))))
+    search = _Search(system, Target(system, hold), chosen, now, tolerance, max_iterations)
+    near = search.toward_target(now)
+    if not near.reached:
+        began = search.from_target(now, hold)
+        again = search.toward_target(began) if began is not None else near
+        near = again if again.distance < near.distance else near
+    if near.reached:
+        values = {system.channel_names[k]: float(near.equilibrium.inputs[k]) for k in chosen}
+        return InverseStatics(values, near.equilibrium, near.history[-1], len(near.history) - 1)
+    metres, radians = search.target.parted(near.gap)
     raise NotConverged(
-        f"inverse_statics: the target stays {history[-1]:.2e} (m, rad) away after {len(history) - 1} steps with "
-        "tensions >= 0; it is likely out of reach: choose a nearer target or more actuators "
-        "(.result is the nearest equilibrium found)",
-        history=history,
-        result=now,
+        f"inverse_statics: {part.name!r} stays {metres:.2e} m and {radians:.2e} rad away from the target after "
+        f"{len(near.history) - 1} steps" + (" with tensions >= 0" if np.any(search.pulls) else "") + "; the pose is "
+        "likely out of reach: choose a nearer target or more actuators (.result is the nearest equilibrium found)",
+        history=near.history,
+        result=near.equilibrium,
     )
 
 
-def _moved(system: System, u: Array, near: Equilibrium) -> Equilibrium | None:
-    try:
-        return equilibrium(system, dict(zip(system.channels, u[: len(system.channels)], strict=True)), guess=near)
-    except NotConverged:
+@dataclass(frozen=True, eq=False)
+class _Near:
+    """Where a search ended."""
+
+    equilibrium: Equilibrium
+    gap: Array
+    distance: float
+    history: list[float]
+    reached: bool
+
+
+class _Search:
+    """The inputs ``chosen`` of a robot, on their way to a target."""
+
+    def __init__(
+        self, system: System, target: Target, chosen: list[int], start: Equilibrium, tolerance: float, most: int
+    ) -> None:
+        self.system, self.target, self.chosen, self.tolerance, self.most = system, target, chosen, tolerance, most
+        self.core = core(system)
+        parts = [system.channels[k] for k in chosen]
+        self.pulls = np.array([isinstance(part, Tendon) for part in parts])
+        # inputs and rows in units of a large change, inputs counted from where they cost nothing
+        self.unit = input_units(self.core, chosen)
+        self.rows = np.where(target.turns, 1.0, self.core.assembly.length)
+        kept = [isinstance(part, Imposed | SpooledTendon) for part in parts]
+        self.origin = np.where(kept, start.inputs[chosen], 0.0)
+        self.solver = _Solver(system, min(1e-10, 0.1 * tolerance), 40)
+
+    def toward_target(self, now: Equilibrium) -> _Near:
+        """From equilibrium to equilibrium, each nearer to the target."""
+        target, kernels, chosen, unit = self.target, self.core, self.chosen, self.unit
+        c, scale = kernels.coordinates, kernels.assembly.scale
+        gap = target.gap(now.state)
+        history = [float(np.max(np.abs(gap), initial=0.0))]
+        damping = 1e-2
+        while len(history) <= self.most and history[-1] >= self.tolerance:
+            # linear answer of the gap to the inputs
+            answer = response(kernels, _at_rest(now.state), now.inputs, chosen)
+            A = target.gradient(now.state) @ answer[:c] * unit / self.rows[:, None]
+            y = (now.inputs[chosen] - self.origin) / unit
+            b = A @ y - gap / self.rows
+            # the whole way to the least norm if that helps, else damped steps toward the target
+            for attempt in range(14):
+                if attempt == 0:
+                    new = _least_norm(A, b, self.pulls)
+                else:
+                    new = _damped(A, b, y, damping * float(np.linalg.norm(A)), self.pulls)
+                step = answer @ ((new - y) * unit)
+                if float(np.max(np.abs(step[:c] / scale))) < _LONGEST_MOVE:
+                    better = self._moved(now, step, self.origin + new * unit)
+                    if better is not None:
+                        moved_gap = target.gap(better.state)
+                        if np.linalg.norm(moved_gap / self.rows) < 0.999 * np.linalg.norm(gap / self.rows):
+                            damping *= 0.25 if attempt == 1 else 1.0
+                            break
+                damping *= 4.0 if attempt else 1.0
+            else:
+                break
+            now, gap = better, moved_gap
+            history.append(float(np.max(np.abs(gap))))
+        reached = history[-1] < self.tolerance
+        return _Near(now, gap, float(np.linalg.norm(gap / self.rows)), history, reached)
+
+    def _moved(self, now: Equilibrium, step: Array, values: Array) -> Equilibrium | None:
+        """The equilibrium at other inputs, from where the linear model expects it."""
+        u, c = now.inputs.copy(), self.core.coordinates
+        u[self.chosen] = np.where(self.pulls, np.maximum(values, 0.0), values)
+        expected = retract(self.core, _at_rest(now.state), step[:c])
+        expected.multipliers[:] += step[c:]
+        return _newton(self.system, expected, u, now.state.time, self.solver)
+
+    def from_target(self, now: Equilibrium, hold: Hold) -> Equilibrium | None:
+        """The part is held at the target first, driven coordinates let go; then the reaction of the hold is taken away
+        while the inputs follow. None where that does not lead to an equilibrium.
+        """
+        system, chosen = self.system, self.chosen
+        mechanism = replace(system.mechanism, holds=(*system.mechanism.holds, hold))
+        let_go = [system.channels[k] for k in chosen if isinstance(system.channels[k], Imposed)]
+        given = dict(zip(system.channels, now.inputs, strict=False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ElverWarning)
+            try:
+                loose = System(mechanism, [part for part in system.actuators if part not in let_go], system.loads)
+                state = loose.rest(now.state.time).with_(q=now.state.q, g=now.state.g)
+                others = {part: value for part, value in given.items() if part not in let_go}
+                held = equilibrium(loose, others, guess=state, tolerance=self.solver.tolerance)
+                goal = System(mechanism, system.actuators, system.loads)
+                kernels = core(goal)
+            except (NotConverged, BadInput):
+                return None
+        first = sum(other.rows for other in system.mechanism.holds)
+        is_hold = np.zeros(kernels.rows, dtype=bool)
+        is_hold[first : first + hold.rows] = True
+        keep = np.concatenate([np.ones(kernels.coordinates, dtype=bool), ~is_hold])
+        a, u = _at_rest(held.state), now.inputs.copy()
+        for k in chosen:
+            part = system.channels[k]
+            if isinstance(part, Imposed):
+                u[k] = held.state.q[system.coordinates(part.target).start + part.index]
+        reaction, reached, step = a.multipliers[is_hold].copy(), 0.0, 1.0
+        while reached < 1.0:
+            step = min(step, 1.0 - reached)
+            released = self._released(kernels, a, u, keep, is_hold, (1.0 - reached - step) * reaction)
+            if released is None:
+                step *= 0.5
+                if step < 1e-2:
+                    return None
+                continue
+            a, u = released
+            reached += step
+        own = replace(a, multipliers=a.multipliers[~is_hold])
+        u[chosen] = np.where(self.pulls, np.maximum(u[chosen], 0.0), u[chosen])
+        return _newton(system, own, u, now.state.time, self.solver)
+
+    def _released(
+        self, kernels: Core, a: Arrays, u: Array, keep: NDArray[np.bool_], is_hold: NDArray[np.bool_], reaction: Array
+    ) -> tuple[Arrays, Array] | None:
+        """Newton for state and inputs with a given reaction of the hold."""
+        c, E, L = kernels.coordinates, kernels.assembly.energy, kernels.assembly.length
+        scale = np.concatenate([kernels.assembly.scale, np.full(kernels.rows, E / L)])
+        weight = np.concatenate([kernels.assembly.scale / E, np.ones(kernels.rows)])
+        a, u = replace(a, multipliers=a.multipliers.copy(), q=a.q.copy()), u.copy()
+        a.multipliers[is_hold] = reaction
+        driven = {int(column): c - kernels.n + int(k) for k, column, *_ in kernels.program.imposed}
+        for _ in range(25):
+            R = weight * kernels.residual(a, u, jets=1)
+            if not np.all(np.isfinite(R)):
+                return None
+            if float(np.max(np.abs(R))) < 1e-9:
+                return a, u
+            matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
+            slope = np.column_stack([kernels.input_slope(a, u, k) for k in self.chosen])
+            J = weight[:, None] * np.hstack([(matrix * scale)[:, keep], slope * self.unit])
+            move = np.linalg.lstsq(J, -R, rcond=1e-12)[0]
+            size = float(np.max(np.abs(move[:c])))
+            move *= min(1.0, 1.0 / max(size, 1e-300))
+            full = np.zeros(c + kernels.rows)
+            full[keep] = move[: -len(self.chosen)]
+            for k, change in zip(self.chosen, move[-len(self.chosen) :] * self.unit, strict=True):
+                u[k] += change
+                if k in driven:
+                    full[driven[k]] = change / scale[driven[k]]
+            moved = retract(kernels, a, (scale * full)[:c])
+            a = replace(moved, multipliers=a.multipliers + (scale * full)[c:])
         return None
 
 

@@ -89,6 +89,8 @@ class System:
             targets = (part.frame.part,)
         else:
             targets = getattr(part, "rods", (part.rod,) if hasattr(part, "rod") else ())
+            spans = getattr(part, "spans", ())
+            targets += tuple(guide.part for span in spans for guide in span if guide.part != "world")
         for target in targets:
             if isinstance(target, Joint):
                 target = mechanism.joint(target)

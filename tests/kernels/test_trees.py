@@ -69,6 +69,15 @@ class Maker:
         rng.shuffle(joints)
         return ev.Mechanism(joints)
 
+    def cables(self, mechanism: ev.Mechanism) -> list:
+        """A cable over guides on all parts and the world, and a wound one between two parts and along a rod."""
+        places = [ev.Frame("world", pose=self.rng.normal(size=3)), *map(self.frame, mechanism.parts)]
+        found: list = [ev.Tendon(places, name="over guides")]
+        if mechanism.rods:
+            route = [places[1], mechanism.rods[0], places[-1]]
+            found.append(ev.SpooledTendon(route, path=ev.parallel(y=3e-3, z=0.0), name="wound"))
+        return found
+
     def system(self, floating: bool, cut: type[Joint]) -> ev.System:
         mechanism = self.mechanism(floating, cut)
         loads: list = [ev.Gravity((1.0, -4.0, -8.0))]
@@ -79,6 +88,7 @@ class Maker:
             loads.append(ev.SlidingFriction(place, viscous=0.2, dry=0.5, speed=0.3))
         for rod in mechanism.rods:
             actuators.append(ev.Tendon(rod, path=ev.parallel(y=5e-3, z=2e-3), name=f"{rod.name}-cable"))
+        actuators += self.cables(mechanism)
         for branch in mechanism.tree.branches:
             if branch.joint.n:
                 name = branch.joint.coordinate_names[0]

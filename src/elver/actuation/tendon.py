@@ -4,8 +4,10 @@ With c = Γ + K × D + D′ the cable's tangent in the section frame, a tension 
 Λ_act = T (D × c; c) / |c| on [start, end]; equivalently Q_act = -T ∂(cable length)/∂q (Boyer 2023, eq. 17).
 The cable is anchored at ``end`` and runs in a sheath before ``start``.
 
-A cable may run through several rods, one after the other, with one tension: its length is the sum of its lengths
-along them. Inside a rigid body between two rods it is straight, keeps its length, and so adds nothing to Q_act.
+A cable may run through several rods, one after the other, and over guides (eyelets, pulleys without friction or size)
+on bodies, sections or the world, with one tension: its length is the sum of its lengths along the rods and of the
+straight spans before, between and behind guides. From rod to rod it is guided by what holds them together, and adds
+nothing there.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation.paths import Path
 from elver.errors import BadInput, ElverWarning, finite, positive
+from elver.mechanism import Frame, as_frame
 from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths, check_interval, check_name
 
@@ -29,8 +33,8 @@ __all__ = ["Routed", "SpooledTendon", "Tendon"]
 class Routed:
     """What tendons and pressure chambers share: a path on a stretch of a rod, or of rods in a row."""
 
-    rod: Rod | Sequence[Rod]
-    path: Path | Sequence[Path]
+    rod: Rod | Sequence[Rod | Frame]
+    path: Path | Sequence[Path] | None
     name: str
     start: float
     end: float | None
@@ -43,6 +47,8 @@ class Routed:
         label = f"{kind} {self.name!r}"
         self._check_rods(label, several)
         self._check_paths(label)
+        if not self.rods:
+            return
         first, last = self.rods[0], self.rods[-1]
         if first is last:
             start, end = check_interval(label, self.start, self.end, first.length)
@@ -60,18 +66,20 @@ class Routed:
         if several and isinstance(given, list | tuple):
             if not given:
                 raise BadInput(f"{label}: rod = {given!r} is empty; give the rods in the order in which it runs")
-            for rod in given:
-                if not isinstance(rod, Rod):
-                    raise BadInput(f"{label}: rod contains {rod!r}; give the rods in the order in which it runs")
-            for k, rod in enumerate(given):
-                if any(rod is other for other in given[:k]):
+            route = tuple(item if isinstance(item, Rod) else _guide(label, item) for item in given)
+            for k, rod in enumerate(route):
+                if isinstance(rod, Rod) and any(rod is other for other in route[:k]):
                     raise BadInput(f"{label}: the rod {rod.name!r} is listed twice; list each rod once")
-            object.__setattr__(self, "rod", given[0] if len(given) == 1 else tuple(given))
+            object.__setattr__(self, "rod", route[0] if len(route) == 1 and isinstance(route[0], Rod) else route)
+            if not self.rods and not self.spans:
+                raise BadInput(f"{label}: it runs along no rod and between no two guides on different parts")
         elif not isinstance(given, Rod):
             raise BadInput(f"{label}: rod = {given!r}; give the Rod it runs along")
 
     def _check_paths(self, label: str) -> None:
         given: Any = self.path
+        if given is None and not self.rods:
+            return
         if isinstance(given, list | tuple) and given and all(map(_is_path, given)):
             if len(given) != len(self.rods):
                 raise BadInput(
@@ -113,12 +121,33 @@ class Routed:
     @property
     def rods(self) -> tuple[Rod, ...]:
         """The rods it runs along, in order."""
-        return (self.rod,) if isinstance(self.rod, Rod) else tuple(self.rod)
+        return (self.rod,) if isinstance(self.rod, Rod) else tuple(item for item in self.rod if isinstance(item, Rod))
+
+    @property
+    def spans(self) -> tuple[tuple[Frame, Frame], ...]:
+        """Its free spans, from guide to guide; a hole at the end of a rod is a guide where a span begins there."""
+        route: Any = () if isinstance(self.rod, Rod) else self.rod
+        found = []
+        for before, after in pairwise(route):
+            if isinstance(before, Rod) and isinstance(after, Rod):
+                continue
+            a = self._hole(before, 1) if isinstance(before, Rod) else before
+            b = self._hole(after, 0) if isinstance(after, Rod) else after
+            rigid = a.part is b.part and not isinstance(a.part, Rod)
+            if not rigid:
+                found.append((a, b))
+        return tuple(found)
+
+    def _hole(self, rod: Rod, end: int) -> Frame:
+        """Where it enters (``end`` = 0) or leaves (1) a rod."""
+        s = self.stretch(rod)[end]
+        return Frame(rod, s, self.geometry(np.array([s]), rod)[0][0])
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """Its path on each of the rods."""
-        return tuple(self.path) if isinstance(self.path, Sequence) else (self.path,) * len(self.rods)
+        given: Any = self.path
+        return tuple(given) if isinstance(given, Sequence) else (given,) * len(self.rods)
 
     @property
     def last(self) -> float:
@@ -191,6 +220,13 @@ class Routed:
         raise BadInput(f"{self.name!r} does not run through the rod {other!r}, only through {names}")
 
 
+def _guide(label: str, item: Any) -> Frame:
+    try:
+        return as_frame(item)
+    except BadInput as error:
+        raise BadInput(f"{label}: rod contains {item!r}, neither a rod nor a guide: {error}") from None
+
+
 def _is_path(value: Any) -> bool:
     return callable(value) and not isinstance(value, type)
 
@@ -201,11 +237,12 @@ class Tendon(Routed):
 
     ``reach`` [m] is the radius of the disks that carry it, where they stand out of the section. A tendon through
     several rods has them as a sequence, in the order in which it runs, and one ``path`` for all (at each rod's own
-    arc length) or one per rod; ``start`` is then on the first rod and ``end`` on the last.
+    arc length) or one per rod; ``start`` is then on the first rod and ``end`` on the last. Guides may stand in the
+    sequence: (body, position), ("world", position) or a Frame; without any rod, ``path`` is left out.
     """
 
-    rod: Rod | Sequence[Rod]
-    path: Path | Sequence[Path]
+    rod: Rod | Sequence[Rod | Frame]
+    path: Path | Sequence[Path] | None = None
     name: str = "tendon"
     start: float = 0.0
     end: float | None = None
@@ -235,8 +272,8 @@ class SpooledTendon(Routed):
     Rods, path and stretch are given as for :class:`Tendon`; through several rods it is one cable.
     """
 
-    rod: Rod | Sequence[Rod]
-    path: Path | Sequence[Path]
+    rod: Rod | Sequence[Rod | Frame]
+    path: Path | Sequence[Path] | None = None
     name: str = "spooled tendon"
     start: float = 0.0
     end: float | None = None

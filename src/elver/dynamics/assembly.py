@@ -165,6 +165,7 @@ def assemble(system: System) -> Assembly:
             stress = a.stress(s)[:, a.rod.component]
             row[first : first + count] = np.einsum("g,gk,gk->k", points.ds[here], points.phi[here, :count], stress)
     closures = _closures(system, tree)
+    spans = _spans(system, tree)
     spooled = np.array(tendons["spooled"], dtype=bool)
     tendon_row = np.where(spooled, len(closures["kind"]) + np.cumsum(spooled) - 1, -1)
     imposed = [a for a in system.actuators if isinstance(a, Imposed)]
@@ -207,6 +208,10 @@ def assemble(system: System) -> Assembly:
         tendon_length=_floats(tendons["length"]),
         tendon_path=_floats(tendons["path"]).reshape(len(tendons["input"]), points.ds.size, 6),
         tendon_weight=_floats(tendons["weight"]).reshape(len(tendons["input"]), points.ds.size),
+        span_tendon=_ints(spans["tendon"]),
+        span_frame=_ints(spans["frame"]).reshape(-1, 2),
+        span_point=_floats(spans["point"]).reshape(-1, 2, 3),
+        span_slot=_ints([[paths["slots"].get(f, -1) for f in pair] for pair in spans["frame"]]).reshape(-1, 2),
         muscle_input=_ints([index(m) for m in motors]),
         muscle_force=_floats(force),
         closure_frame=_ints(closures["frame"]).reshape(-1, 2),
@@ -409,7 +414,8 @@ class _Tree:
         for k, (_, start, count, *_) in enumerate(self.segments):
             owner[start + 1 : start + count + 1] = k
         wanted = {0, *(parent for parent, *_ in self.segments)}
-        wanted |= {f for pair in _closures(self.system, self)["frame"] for f in pair if f >= 0}
+        tied = [*_closures(self.system, self)["frame"], *_spans(self.system, self)["frame"]]
+        wanted |= {f for pair in tied for f in pair if f >= 0}
         slots = {f: k for k, f in enumerate(sorted(wanted))}
         base = list(range(offset))
         lists: list[list[int]] = []
@@ -466,6 +472,9 @@ def _grids(system: System) -> dict[Rod, Grid]:
         elif isinstance(part, Tendon | SpooledTendon | Pressure):
             for rod in part.rods:
                 breaks[rod] += part.breaks_on(rod)
+            for guide in (guide for span in part.spans for guide in span):
+                if isinstance(guide.part, Rod):
+                    stations[guide.part].append(guide.s)
     return {rod: rod.grid_with(stations=stations[rod], breaks=breaks[rod]) for rod in mechanism.rods}
 
 
@@ -588,6 +597,25 @@ def _tendons(system: System, points: _Points) -> dict[str, list[Any]]:
         out["path"].append(path)
         out["weight"].append(weight)
         out["spooled"].append(isinstance(a, SpooledTendon))
+    return out
+
+
+def _spans(system: System, tree: _Tree) -> dict[str, list[Any]]:
+    """Free spans of cables: which tendon, frames (-1: the world) and guides in them."""
+    out: dict[str, list[Any]] = {"tendon": [], "frame": [], "point": []}
+    base = system.mechanism.base
+    cables = [a for a in system.actuators if isinstance(a, Tendon | SpooledTendon | Pressure)]
+    for t, cable in enumerate(cables):
+        for span in cable.spans:
+            frames, points = [], []
+            for guide in span:
+                world = guide.part == "world" and not isinstance(base, Driven)
+                g = base.g @ guide.g if world and isinstance(base, Clamped) else guide.g
+                frames.append(-1 if world else tree.frame_of(guide))
+                points.append(g[:3, 3])
+            out["tendon"].append(t)
+            out["frame"].append(frames)
+            out["point"].append(points)
     return out
 
 

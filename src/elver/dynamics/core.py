@@ -71,8 +71,17 @@ class Core:
         self.n = system.n
         self.coordinates = self.n + 6 * int(system.free)
         self.rows = len(system.multipliers)
+        if self.program.span_tendon.size:
+            self._measure_cables()
         if len(self.program.row_axes):
             self._reduce_rows()
+
+    def _measure_cables(self) -> None:
+        """Add the free spans at the start of the joints to the length of cables at rest."""
+        u = self.system.input_vector(self.system.signals(None), 0.0)
+        rest = arrays(self.system.rest())
+        entry.evaluate_residual(self.program, self.work, rest.base, rest.twist, rest.q, rest.multipliers, u, 1)
+        self.program.tendon_length[:] += self.work.tendon_span
 
     def _reduce_rows(self) -> None:
         """Set closure rows that depend on others to zero (their multiplier is then zero), and say which.

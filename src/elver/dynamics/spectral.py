@@ -302,7 +302,8 @@ class SpectralCore(Core):
             self.coordinates - self.n, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction,
             p.stop, p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
             p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length,
-            p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, 3, work.vector, work.tendon_rate, R,
+            p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, 3, work.vector, work.tendon_rate,
+            work.tendon_span, R,
         )  # fmt: skip
 
     # Forward pass -------------------------------------------------------------------------------------------

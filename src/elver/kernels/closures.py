@@ -19,12 +19,15 @@ import math
 from elver.kernels.cache import inner, kernel
 
 __all__ = [
+    "add_coad_matrix",
+    "add_path_row",
     "closure_couplings",
     "closure_diagonal",
     "closure_is_active",
     "closure_rates",
     "closure_residual",
     "closure_tangent",
+    "couple_paths",
 ]
 
 
@@ -92,7 +95,7 @@ def closure_tangent(
             for i in range(6):
                 for k in range(3):
                     b[i, k] += k_h[i, k]
-            _add_coad_matrix(total[h], b)
+            add_coad_matrix(total[h], b)
 
 
 @inner
@@ -104,51 +107,58 @@ def closure_couplings(
         first, count = closure_rows[h, 0], closure_rows[h, 1]
         for side in range(2):
             slot = closure_slot[h, side]
-            if slot < 0:
-                continue
-            sign = 1.0 if side == 1 else -1.0
-            start, length = slot_path[slot, 0], slot_path[slot, 1]
-            kept = saved[slot]
-            for j in range(first, first + count):
-                w = closure[j]
-                for k in range(length):
-                    below = 0.0
-                    right = 0.0
-                    for c in range(6):
-                        below += w[c] * kept[c, k]
-                        right += w[c] * kept[18 + c, k]
-                    matrix[size + j, path[start + k]] += sign * below
-                    matrix[path[start + k], size + j] += sign * right
-        if closure_slot[h, 0] < 0:
-            continue
-        for side in range(2):
-            # rows of one side, columns of the other: -K from the follower's rows, -(K + C) from the leader's
-            a, b = closure_slot[h, 1 - side], closure_slot[h, side]
-            left, right = saved[a], saved[b]
-            W = total[h]
-            for i in range(slot_path[a, 1]):
-                for k in range(6):
-                    row[k] = 0.0
-                for c in range(6):
-                    value = left[18 + c, i]
-                    for k in range(3):
-                        row[k] += value * K[h, c, k]
-                if side == 1:
-                    m0, m1, m2 = left[18, i], left[19, i], left[20, i]
-                    f0, f1, f2 = left[21, i], left[22, i], left[23, i]
-                    # zᵀ C = (C × m + N × f ; N × m) for the row z = (m; f)
-                    row[0] += W[1] * m2 - W[2] * m1 + W[4] * f2 - W[5] * f1
-                    row[1] += W[2] * m0 - W[0] * m2 + W[5] * f0 - W[3] * f2
-                    row[2] += W[0] * m1 - W[1] * m0 + W[3] * f1 - W[4] * f0
-                    row[3] += W[4] * m2 - W[5] * m1
-                    row[4] += W[5] * m0 - W[3] * m2
-                    row[5] += W[3] * m1 - W[4] * m0
-                out = matrix[path[slot_path[a, 0] + i]]
-                for j in range(slot_path[b, 1]):
-                    value = 0.0
-                    for c in range(6):
-                        value += row[c] * right[c, j]
-                    out[path[slot_path[b, 0] + j]] -= value
+            if slot >= 0:
+                sign = 1.0 if side == 1 else -1.0
+                for j in range(first, first + count):
+                    add_path_row(size + j, sign, closure[j], slot, slot_path, path, saved, matrix)
+        a, b = closure_slot[h, 0], closure_slot[h, 1]
+        if a >= 0:
+            couple_paths(b, a, 0, total[h], K[h], slot_path, path, saved, row, matrix)
+            couple_paths(a, b, 1, total[h], K[h], slot_path, path, saved, row, matrix)
+
+
+@inner
+def add_path_row(at, sign, w, slot, slot_path, path, saved, matrix):
+    """Row ``at`` below and column ``at`` to the right: the world wrench ``w`` on the columns and rows of a path."""
+    start, length = slot_path[slot, 0], slot_path[slot, 1]
+    kept = saved[slot]
+    for k in range(length):
+        below = 0.0
+        right = 0.0
+        for c in range(6):
+            below += w[c] * kept[c, k]
+            right += w[c] * kept[18 + c, k]
+        matrix[at, path[start + k]] += sign * below
+        matrix[path[start + k], at] += sign * right
+
+
+@inner
+def couple_paths(a, b, from_leader, W, K, slot_path, path, saved, row, matrix):
+    """Rows of the path of slot a, columns of slot b: -K from the follower's rows, -(K + C) from the leader's."""
+    left, right = saved[a], saved[b]
+    for i in range(slot_path[a, 1]):
+        for k in range(6):
+            row[k] = 0.0
+        for c in range(6):
+            value = left[18 + c, i]
+            for k in range(K.shape[1]):
+                row[k] += value * K[c, k]
+        if from_leader == 1:
+            m0, m1, m2 = left[18, i], left[19, i], left[20, i]
+            f0, f1, f2 = left[21, i], left[22, i], left[23, i]
+            # zᵀ C = (C × m + N × f ; N × m) for the row z = (m; f)
+            row[0] += W[1] * m2 - W[2] * m1 + W[4] * f2 - W[5] * f1
+            row[1] += W[2] * m0 - W[0] * m2 + W[5] * f0 - W[3] * f2
+            row[2] += W[0] * m1 - W[1] * m0 + W[3] * f1 - W[4] * f0
+            row[3] += W[4] * m2 - W[5] * m1
+            row[4] += W[5] * m0 - W[3] * m2
+            row[5] += W[3] * m1 - W[4] * m0
+        out = matrix[path[slot_path[a, 0] + i]]
+        for j in range(slot_path[b, 1]):
+            value = 0.0
+            for c in range(6):
+                value += row[c] * right[c, j]
+            out[path[slot_path[b, 0] + j]] -= value
 
 
 @kernel
@@ -303,7 +313,7 @@ def _add_log_stiffness(ends, maps, axes, lam, v, K):
 
 
 @inner
-def _add_coad_matrix(W, b):
+def add_coad_matrix(W, b):
     """b += C with C x = coad(x) W = (ω×C + v×N ; ω×N)."""
     c0, c1, c2, n0, n1, n2 = W[0], W[1], W[2], W[3], W[4], W[5]
     b[0, 1] += c2

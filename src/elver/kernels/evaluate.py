@@ -14,6 +14,7 @@ from elver.kernels.cache import kernel
 from elver.kernels.closures import closure_residual
 from elver.kernels.frame_loads import frame_load_residual
 from elver.kernels.recursion import backward, forward, project, registers
+from elver.kernels.spans import span_residual
 from elver.kernels.strain_loads import strain_residual
 
 __all__ = ["evaluate_residual", "impose"]
@@ -40,6 +41,10 @@ def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
         offset + p.component.size, p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base,
         multipliers, w.pose, w.vector, w.closure_map, w.closure_end, w.closure, w.closure_force, w.force, residual,
     )
+    span_residual(
+        p.span_tendon, p.span_frame, p.span_point, p.tendon_input, p.tendon_factor, p.tendon_row, base, multipliers,
+        inputs, w.pose, w.closure_end, w.span, w.tendon_span, w.force,
+    )
     project(
         offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
         w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,
@@ -48,7 +53,7 @@ def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
         offset, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop,
         p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
         p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length, p.tendon_path, p.tendon_weight,
-        q, multipliers, inputs, jets, w.vector, w.tendon_rate, residual,
+        q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, residual,
     )
     for j in range(p.imposed.shape[0]):
         k = offset + p.imposed[j, 0]

@@ -76,6 +76,10 @@ class Program(NamedTuple):
     tendon_length: Floats  # (tendons,) length at rest
     tendon_path: Floats  # (tendons, points, 6): D, D'
     tendon_weight: Floats  # (tendons, points) quadrature weights, zero where the tendon is not
+    span_tendon: Ints  # (spans,) tendon of each free span
+    span_frame: Ints  # (spans, 2) frames of its guides (-1: the world)
+    span_point: Floats  # (spans, 2, 3) the guides in those frames
+    span_slot: Ints  # (spans, 2)
     muscle_input: Ints  # (muscles,)
     muscle_force: Floats  # (muscles, n) ∫ ΦᵀBᵀ Λ_act ds for a unit input
     closure_frame: Ints  # (closures, 2) leader (-1: the world) and follower
@@ -117,6 +121,9 @@ class Work(NamedTuple):
     closure_end: Floats  # (2, 4, 3): leader and follower of the closure at hand
     closure_force: Floats  # (closures, 6) wrench on the follower
     closure_stiffness: Floats  # (closures, 6, 3) its variation, in axes of the follower, with the relative rotation
+    span: Floats  # (spans, 6) world wrench per unit tension on the second frame
+    span_stiffness: Floats  # (spans, 6, 6)
+    tendon_span: Floats  # (tendons,) length of its spans
     user_wrench: Floats  # (users, 6) in axes of their frames
     user_tangent: Floats  # (users, 6, 12) variation with pose and twist, in axes of the frame
     effort: Floats  # (imposed,) what imposes the motion of a coordinate
@@ -139,7 +146,7 @@ def work_for(program: Program) -> Work:
     rows = program.row_kind.size + int(np.count_nonzero(program.tendon_row >= 0))
     longest = max(int(np.max(program.segment[:, 8])), 6)
     most = max(int(np.max(program.segment[:, 4])), 1)
-    users = program.user_frame.size
+    users, spans = program.user_frame.size, program.span_tendon.size
     return Work(
         register=np.zeros((intervals, 3 * registers, 6)),
         adjoint=np.zeros((registers, 6)),
@@ -169,6 +176,9 @@ def work_for(program: Program) -> Work:
         closure_end=np.zeros((2, 4, 3)),
         closure_force=np.zeros((closures, 6)),
         closure_stiffness=np.zeros((closures, 6, 3)),
+        span=np.zeros((spans, 6)),
+        span_stiffness=np.zeros((spans, 6, 6)),
+        tendon_span=np.zeros(program.tendon_input.size),
         user_wrench=np.zeros((users, 6)),
         user_tangent=np.zeros((users, 6, 12)),
         effort=np.zeros(program.imposed.shape[0]),
@@ -231,6 +241,10 @@ def smallest_program() -> Program:
         tendon_length=floats(0),
         tendon_path=floats(0, 1, 6),
         tendon_weight=floats(0, 1),
+        span_tendon=ints(0),
+        span_frame=ints(0, 2),
+        span_point=floats(0, 2, 3),
+        span_slot=ints(0, 2),
         muscle_input=ints(0),
         muscle_force=floats(0, 1),
         closure_frame=ints(0, 2),

@@ -27,7 +27,7 @@ def strain_residual(
     offset, component, block, K_elastic, D_elastic, spring_rest, friction, stop,
     muscle_input, muscle_force, point_block, point_phi, point_rest,
     tendon_input, tendon_factor, tendon_row, tendon_length, tendon_path, tendon_weight,
-    q, multipliers, inputs, jets, v, tendon_rate, residual,
+    q, multipliers, inputs, jets, v, tendon_rate, tendon_span, residual,
 ):
     """Add elastic, viscous, muscle and tendon forces, friction and stops, and the closure rows of spooled tendons."""
     n = component.size
@@ -65,7 +65,7 @@ def strain_residual(
                     rate[first + k] += weight * w[component[first + k]] * point_phi[g, k]
         row = tendon_row[t]
         if row >= 0:
-            residual[offset + n + row] = length - tendon_length[t] + inputs[tendon_input[t]]
+            residual[offset + n + row] = length + tendon_span[t] - tendon_length[t] + inputs[tendon_input[t]]
             tension = multipliers[row]
         else:
             tension = tendon_factor[t] * inputs[tendon_input[t]]

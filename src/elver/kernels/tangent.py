@@ -33,6 +33,7 @@ from elver.kernels.recursion import (
     to_world,
     wrench_to_body,
 )
+from elver.kernels.spans import span_couplings, span_tangent
 from elver.kernels.strain_loads import strain_tangent
 
 __all__ = ["evaluate_tangent", "tangent_backward"]
@@ -185,6 +186,10 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
         p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, multipliers, pose, v,
         w.closure_map, w.closure_end, w.closure_force, w.closure_stiffness, B,
     )
+    span_tangent(
+        p.span_tendon, p.span_frame, p.span_point, p.tendon_input, p.tendon_factor, p.tendon_row, base, multipliers,
+        inputs, pose, w.closure_end, w.span, v, w.span_stiffness, B,
+    )
     width = 6 * jets
     w0, w1, w2 = weights[0], weights[1], weights[2]
     # Suffix sums
@@ -294,6 +299,10 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
     closure_couplings(
         rows_at, p.closure_frame, p.closure_slot, p.closure_rows, p.slot_path, paths, w.closure, w.closure_force,
         w.closure_stiffness, w.saved, row, matrix,
+    )
+    span_couplings(
+        rows_at, p.span_tendon, p.span_slot, p.tendon_input, p.tendon_factor, p.tendon_row, multipliers, inputs,
+        p.slot_path, paths, w.span, w.span_stiffness, w.saved, v, row, matrix,
     )
     closure_diagonal(rows_at, p.row_axes, matrix)
     strain_tangent(

@@ -368,6 +368,29 @@ def _evaluate(
             F[leader] -= to_p.T @ across.T @ F_s
             d_F[leader] -= to_p.T @ across.T @ (d_F_s - ad_transposed(F_s) @ d_rel)
 
+    for j, (t, ends) in enumerate(zip(program.span_tendon, program.span_frame)):
+        row, amount = program.tendon_row[t], inputs[program.tendon_input[t]]
+        tension = multipliers[row] if row >= 0 else program.tendon_factor[t] * amount
+        points, levers, slopes = [], [], []
+        for f, x in zip(ends, program.span_point[j]):
+            points.append(x if f < 0 else g[f, :3, :3] @ x + g[f, :3, 3])
+            levers.append(np.hstack([-hat(x), np.eye(3)]))  # body twist to velocity of the guide, in body axes
+            slopes.append(np.zeros((3, size)) if f < 0 else g[f, :3, :3] @ levers[-1] @ d_zeta[f])
+        length = np.linalg.norm(points[1] - points[0])
+        u = (points[1] - points[0]) / length
+        d_u = (np.eye(3) - np.outer(u, u)) @ (slopes[1] - slopes[0]) / length
+        if row >= 0:
+            R[coordinates + row] += length
+            matrix[coordinates + row] += u @ (slopes[1] - slopes[0])
+        for sign, f, lever in zip((-1.0, 1.0), ends, levers):
+            if f >= 0:
+                # in axes of the frame: Rᵀu, which also varies with the rotation of the frame
+                unit = g[f, :3, :3].T @ u
+                F[f] += sign * tension * lever.T @ unit
+                d_F[f] += sign * tension * lever.T @ (g[f, :3, :3].T @ d_u + hat(unit) @ d_zeta[f, :3])
+                if row >= 0:
+                    d_F[f, :, coordinates + row] += sign * lever.T @ unit
+
     # Backward pass and projection
     for before, f, J, T, back, d_rel in reversed(chain):
         S = T @ J.gradient[0].T
@@ -445,6 +468,6 @@ def _add_strain_loads(
         R[own] += tension * rate
         if row >= 0:
             k = offset + n + row
-            R[k] = length - program.tendon_length[t] + amount
+            R[k] += length - program.tendon_length[t] + amount
             matrix[own, k] += rate
             matrix[k, own] += w[0] * rate

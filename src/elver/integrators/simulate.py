@@ -261,7 +261,16 @@ def _fixed(
     while done < count:
         began = clock.perf_counter()
         grid = times[done : done + chunk + 1]
-        steps, out = march.advance(grid)
+        saved = march.save()
+        try:
+            steps, out = march.advance(grid)
+        except Exception:
+            if grid.size == 2:
+                raise
+            # a function of the user's failed somewhere in the chunk: go there step by step, to keep the steps before it
+            march.restore(saved)
+            chunk = 1
+            continue
         record.add(grid[1 : steps + 1], {name: values[1:] for name, values in out.items()})
         done += steps
         if progress is not None:

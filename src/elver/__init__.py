@@ -38,7 +38,7 @@ _HOME = {
         "Chebyshev Circle Ellipse Legendre Magnus Material PiecewiseConstant PiecewiseLinear Rectangle Rod "
         "RungeKuttaMuntheKaas Sampled Section Spectral Taper Tube"
     ),
-    "elver.statics": "assemble continuation equilibrium inverse_statics stability",
+    "elver.statics": "assemble assembly_modes continuation equilibrium inverse_statics singularity stability",
     "elver.system": "State System",
     "elver.viz": "animate show",
     "elver.viz.graph": "draw_graph",
@@ -135,7 +135,15 @@ if TYPE_CHECKING:
         Taper,
         Tube,
     )
-    from elver.statics import assemble, continuation, equilibrium, inverse_statics, stability
+    from elver.statics import (
+        assemble,
+        assembly_modes,
+        continuation,
+        equilibrium,
+        inverse_statics,
+        singularity,
+        stability,
+    )
     from elver.system import State, System
     from elver.viz import animate, show
     from elver.viz.graph import draw_graph

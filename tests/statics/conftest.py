@@ -106,6 +106,29 @@ def pendulums(count, gravity=True, start=0.0):
     return ev.System(ev.Mechanism(joints), loads=[ev.Gravity((0.0, -9.81, 0.0))] if gravity else [])
 
 
+def flat_rfrfr(distance=0.92, functions=3):
+    """Two flat rods nearly in line between imposed base angles, a mass at the hinge, in the plane of gravity.
+
+    Gotelli 2024, section 4.4 (the prototype that crosses a singularity), with the choices of the specification.
+    """
+    glass = ev.Material(young=36e9, poisson=0.3, density=1900.0)
+    section = ev.Rectangle(0.0025, 0.010)
+    rods = [ev.Rod(0.47, section, glass, ev.Legendre.planar(functions), name=f"rod{k}") for k in (1, 2)]
+    facing = np.diag([-1.0, -1.0, 1.0, 1.0])
+    facing[0, 3] = distance / 2
+    left = ev.Revolute(("world", (-distance / 2, 0, 0)), (rods[0], "base"), name="J1", start=np.pi / 6)
+    right = ev.Revolute(("world", facing), (rods[1], "base"), name="J2", start=-np.pi / 6)
+    platform = ev.RigidBody.sphere(1e-3, mass=0.4, name="platform")
+    joints = [
+        left,
+        right,
+        ev.Revolute((rods[0], "tip"), (rods[1], "tip"), name="P"),
+        ev.Fixed((rods[0], "tip"), platform, name="mount"),
+    ]
+    gravity = 9.81 * np.array([np.sin(2e-3), -np.cos(2e-3), 0.0])
+    return planar(joints, [ev.Imposed(left, name="q1"), ev.Imposed(right, name="q2")], [ev.Gravity(gravity)])
+
+
 @pytest.fixture(scope="session")
 def robots():
     """Builders of robots."""
@@ -116,4 +139,5 @@ def robots():
         slider_crank=slider_crank,
         six_limbs=six_limbs,
         pendulums=pendulums,
+        flat_rfrfr=flat_rfrfr,
     )

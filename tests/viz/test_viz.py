@@ -148,7 +148,7 @@ class TestPlots:
 
 class TestBadRuns:
     def test_run_without_rod(self):
-        with pytest.raises(BadInput, match=r"no rod to draw.*it has q"):
+        with pytest.raises(BadInput, match=r"no rod or body to draw.*it has q"):
             viz.shape_3d(xr.Dataset({"q": ("time", [1.0])}))
 
     def test_run_without_energy(self):

@@ -642,8 +642,10 @@ def _closures(system: System, tree: _Tree) -> dict[str, list[Any]]:
         rows = []
         for kind, *which in joint.closure_rows:
             if kind == "dot":
-                u, w = reversed(which) if swapped else which
-                rows.append((1, np.concatenate([np.eye(3)[u], np.eye(3)[w]])))
+                u, w = (np.eye(3)[axis] for axis in (reversed(which) if swapped else which))
+                # the row grows with a turn about w × u: signed so that this is the axis its multiplier is named after
+                sign = np.sum(np.cross(w, u))
+                rows.append((1, np.concatenate([sign * u, w])))
             else:
                 rows.append((0, eye[which[0] + (3 if kind == "position" else 0)]))
         frames = (-1 if world else tree.frame_of(a), tree.frame_of(b))

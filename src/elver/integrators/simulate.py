@@ -261,7 +261,16 @@ def _fixed(
     while done < count:
         began = clock.perf_counter()
         grid = times[done : done + chunk + 1]
-        steps, out = march.advance(grid)
+        saved = march.save()
+        try:
+            steps, out = march.advance(grid)
+        except Exception:
+            if grid.size == 2:
+                raise
+            # a function of the user's failed somewhere in the chunk: go there step by step, to keep the steps before it
+            march.restore(saved)
+            chunk = 1
+            continue
         record.add(grid[1 : steps + 1], {name: values[1:] for name, values in out.items()})
         done += steps
         if progress is not None:
@@ -442,14 +451,15 @@ class _Recorder:
 
 
 def _appearance(body: RigidBody) -> dict[str, Any]:
-    """Attributes of a body's position from which it is drawn; a body without shape is a point, or without mass a frame."""
+    """Attributes of a body's position that say how to draw it; a frame without mass and shape is not drawn."""
     about: dict[str, Any] = {"units": "m", "long_name": "origin of the body frame"}
-    if body.shape is None and body.mass == 0.0:
-        return about
-    shape = {"shape": "point"} if body.shape is None else {"shape": type(body.shape).__name__.lower(), **asdict(body.shape)}
-    if "size" in shape:
-        shape["size"] = np.array(shape["size"])
-    return about | shape | {"centre": np.array(body.centre)}
+    if body.shape is not None:
+        about |= {"shape": type(body.shape).__name__.lower(), **asdict(body.shape)}
+    elif body.mass > 0.0:
+        about |= {"shape": "point"}
+    if "shape" in about:
+        about["centre"] = body.centre
+    return {name: np.array(value) if isinstance(value, tuple) else value for name, value in about.items()}
 
 
 def _base_name(system: System) -> str:

@@ -4,16 +4,21 @@ from elver.statics.closing import assemble
 from elver.statics.continuation import Branch, BranchPoint, continuation
 from elver.statics.equilibrium import Equilibrium, Stability, equilibrium, stability
 from elver.statics.inverse import InverseStatics, inverse_statics
+from elver.statics.modes import assembly_modes
+from elver.statics.singularity import Singularity, singularity
 
 __all__ = [
     "Branch",
     "BranchPoint",
     "Equilibrium",
     "InverseStatics",
+    "Singularity",
     "Stability",
     "assemble",
+    "assembly_modes",
     "continuation",
     "equilibrium",
     "inverse_statics",
+    "singularity",
     "stability",
 ]

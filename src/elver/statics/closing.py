@@ -25,7 +25,7 @@ from elver.lie import se3
 from elver.mechanism import Driven, Joint
 from elver.system import Inputs, State, System
 
-__all__ = ["Gap", "assemble", "check_closed", "close", "closed", "gap", "gaps", "project", "retract", "widest"]
+__all__ = ["Gap", "assemble", "check_closed", "close", "closed", "gap", "gaps", "project", "relax", "retract", "widest"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -200,11 +200,11 @@ def close(kernels: Core, start: Arrays, u: Array) -> Arrays:
     def merit(a: Arrays) -> tuple[float, float]:
         return round(gap(kernels, a, u), 2), _energy(kernels, a)
 
-    best = min((_relax(kernels, seed, u) for seed in _seeds(kernels, start)), key=merit)
+    best = min((relax(kernels, seed, u) for seed in _seeds(kernels, start)), key=merit)
     for seed in _turned(kernels, start):
         if gap(kernels, best, u) < REACHED:
             break
-        best = min(best, _relax(kernels, seed, u), key=merit)
+        best = min(best, relax(kernels, seed, u), key=merit)
     return best
 
 
@@ -252,7 +252,8 @@ def _turned(kernels: Core, start: Arrays) -> Iterator[Arrays]:
         yield Arrays(start.base, start.twist, q, start.multipliers)
 
 
-def _relax(kernels: Core, a: Arrays, u: Array) -> Arrays:
+def relax(kernels: Core, a: Arrays, u: Array) -> Arrays:
+    """Least elastic energy with a penalty on the gaps that grows, from one start."""
     c, energy, scale, unit = kernels.coordinates, kernels.assembly.energy, kernels.assembly.scale, units(kernels)
     K = _stiffness(kernels)
     slack = kernels.program.spring_rest

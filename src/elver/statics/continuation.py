@@ -1,14 +1,18 @@
-"""Branches of equilibria in one input: pseudo-arc-length continuation through limit points.
+"""Branches of equilibria in one input, or in several that move together: pseudo-arc-length continuation.
 
 The unknowns (coordinates, multipliers) and the input p move together along the branch: a tangent predictor, then
-Newton on R = 0 with the plane equation t·(Δx, Δp) = Δs (Keller 1977). R is affine in every input, so ∂R/∂p is exact.
+Newton on R = 0 with the plane equation t·(Δx, Δp) = Δs (Keller 1977). R is affine in loads and efforts, and imposed
+coordinates have columns of their own in its tangent, so ∂R/∂p is exact. Branches pass limit points, where the input
+turns back: snaps of rods, dead centres of linkages.
+
 On the way the eigenvalues of the constrained Hessian are counted: a change with a turning point of p marks a limit
-point, a change without one a branch point, whose critical mode starts the crossing branch.
+point, a change without one a branch point, whose critical mode starts the crossing branch. Which kind of singularity
+of a robot it is, :func:`elver.singularity` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -16,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, core, state_from
-from elver.errors import BadInput, NotConverged, positive
+from elver.errors import BadInput, NotConverged, finite, positive
+from elver.mechanism import Part
+from elver.rods.fields import Station
 from elver.statics.closing import retract
 from elver.statics.equilibrium import Equilibrium, _at_rest, _reduced, _symmetric, equilibrium
 from elver.system import Inputs, System
@@ -52,18 +58,20 @@ class Branch:
         """Positions of the tip along the branch, (points, 3) m."""
         return np.array([e.tip[:3, 3] for e in self.equilibria])
 
+    def positions(self, part: Part | str | None = None, at: Station | None = None) -> Array:
+        """Positions of a body, or of a section of a rod (its tip by default), along the branch, (points, 3) m."""
+        return np.array([e.pose(part, at)[:3, 3] for e in self.equilibria])
+
 
 class _Path:
-    """Residual, Jacobian and retraction in scaled unknowns y = (coordinates, multipliers, input)."""
+    """Residual, Jacobian and retraction in scaled unknowns y = (coordinates, multipliers, input).
 
-    def __init__(self, system: System, channel: int, u: Array, unit: float) -> None:
-        self.system, self.core, self.channel, self.u, self.unit = (
-            system,
-            core(system),
-            channel,
-            u.copy(),
-            unit,
-        )
+    The input is that of the first channel; others move by ``rates`` per unit of it.
+    """
+
+    def __init__(self, system: System, rates: dict[int, float], u: Array, unit: float) -> None:
+        self.system, self.core, self.rates, self.origin, self.unit = system, core(system), rates, u.copy(), unit
+        self.channel = next(iter(rates))
         k = self.core
         forces = np.full(k.rows, k.assembly.energy / k.assembly.length)
         self.scale = np.concatenate([k.assembly.scale, forces, [unit]])
@@ -71,13 +79,19 @@ class _Path:
         # Arc length counts motion and input; reactions follow, and stiff ones must not shorten the steps.
         self.metric = np.concatenate([np.ones(k.coordinates), np.zeros(k.rows), [1.0]])
 
+    def inputs(self, p: float) -> Array:
+        """All inputs where the first of those that move is at ``p``."""
+        u = self.origin.copy()
+        for channel, rate in self.rates.items():
+            u[channel] += rate * (p - self.origin[self.channel])
+        return u
+
     def evaluate(self, a: Arrays, p: float) -> tuple[Array, Array]:
         """Scaled residual (m,) and Jacobian (m, m + 1)."""
-        k, u = self.core, self.u
-        u[self.channel] = p
+        k, u = self.core, self.inputs(p)
         K = k.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
         R = k.residual(a, u, jets=1)
-        slope = k.input_slope(a, u, self.channel)
+        slope = sum(rate * k.input_slope(a, u, channel) for channel, rate in self.rates.items())
         J = np.column_stack([K, slope])
         return self.rows * R, self.rows[:, None] * J * self.scale
 
@@ -89,8 +103,7 @@ class _Path:
 
     def spectrum(self, a: Arrays, p: float) -> tuple[Array, Array]:
         """Eigenvalues of the constrained Hessian (ascending real parts) and modes in scaled unknowns."""
-        self.u[self.channel] = p
-        K, Z = _reduced(self.core.tangent(a, self.u, (1.0, 0.0, 0.0), jets=1), self.core)
+        K, Z = _reduced(self.core.tangent(a, self.inputs(p), (1.0, 0.0, 0.0), jets=1), self.core)
         if _symmetric(K):
             values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         else:
@@ -102,9 +115,7 @@ class _Path:
     def result(
         self, a: Arrays, p: float, stable: bool, iterations: int, residual: float, t: float
     ) -> Equilibrium:
-        u = self.u.copy()
-        u[self.channel] = p
-        return Equilibrium(self.system, state_from(a, t), u, stable, iterations, residual)
+        return Equilibrium(self.system, state_from(a, t), self.inputs(p), stable, iterations, residual)
 
 
 def continuation(
@@ -121,6 +132,8 @@ def continuation(
 ) -> Branch:
     """Follow equilibria while the input ``over`` (a load, an actuator, or its name) runs toward ``stop``.
 
+    Several inputs move together where ``over`` maps each to its rate: ``{left: 1.0, right: -1.0}``; start, stop and the
+    values of the branch are then those of the first, and the others begin at their value in ``inputs``.
     ``start`` is the first value of the input, an equilibrium, or a branch point whose crossing branch is wanted.
     ``step`` is the arc length of one step, in radians of bending over the rod (or the same fraction of the range of
     the input). The branch ends when the input passes ``stop`` (or leaves ``bounds``, by default the range from start
@@ -130,7 +143,8 @@ def continuation(
     positive("tolerance", tolerance, "(relative residual)")
     if max_points < 2:
         raise BadInput(f"max_points = {max_points}: a branch needs at least 2")
-    channel = system._channel(over)
+    rates = _rates(system, over)
+    channel = next(iter(rates))
     signals = list(system.signals(inputs))
     direction = None
     if isinstance(start, BranchPoint):
@@ -147,8 +161,21 @@ def continuation(
         raise BadInput(f"stop = {stop:g}: give a finite value of the input other than its start {begin:g}")
     span = abs(stop - begin) or max(abs(stop), 1.0)
     low, high = bounds or (min(begin, stop) - 10.0 * span, max(begin, stop) + 10.0 * span)
-    path = _Path(system, channel, u, span)
+    path = _Path(system, rates, u, span)
     return _follow(path, first, direction, begin, stop, (low, high), step, max_points, tolerance)
+
+
+def _rates(system: System, over: Any) -> dict[int, float]:
+    """Rate of each channel that moves, per unit of the first."""
+    if not isinstance(over, Mapping):
+        return {system._channel(over): 1.0}
+    if not over:
+        raise BadInput("over = {}: name at least one input and its rate")
+    rates = {system._channel(key): float(finite(f"rate of {key!r}", rate, (), "1")) for key, rate in over.items()}
+    first = next(iter(rates.values()))
+    if first == 0.0:
+        raise BadInput("over: the rate of the first input is 0, so its value cannot tell where the branch is")
+    return {channel: rate / first for channel, rate in rates.items()}
 
 
 def _follow(
@@ -172,8 +199,9 @@ def _follow(
     else:
         t = _tangent(path, a, p, t)
     time = first.state.time
-    found = [path.result(a, p, bool(values[0] > 0.0), first.iterations, first.residual, time)]
-    parameters, stables = [p], [bool(values[0] > 0.0)]
+    stable = bool(np.all(values > 0.0))
+    found = [path.result(a, p, stable, first.iterations, first.residual, time)]
+    parameters, stables = [p], [stable]
     points: list[BranchPoint] = []
     negative = int(np.sum(values < 0.0))
     ds, crossing = step, direction is not None
@@ -202,7 +230,7 @@ def _follow(
             points.append(_locate(path, (a, p, t, values), (b, p_new), ds, turned, tolerance, time))
         a, p, t, negative, crossing = b, p_new, t_new, count, False
         values = values_new
-        stable = bool(values[0] > 0.0)
+        stable = bool(np.all(values > 0.0))
         found.append(path.result(a, p, stable, iterations, residual, time))
         parameters.append(p)
         stables.append(stable)
@@ -280,8 +308,10 @@ def _locate(
         if high - low < 1e-9 * max(ds, 1e-3):
             break
     spectrum, modes = path.spectrum(best, best_p)
-    critical = int(np.argmin(np.abs(spectrum)))
     mode = np.zeros(path.scale.size)
-    mode[: modes.shape[0]] = modes[:, critical]
-    at = path.result(best, best_p, bool(spectrum[0] > 0.0), 0, residual, time)
+    if spectrum.size:
+        mode[: modes.shape[0]] = modes[:, int(np.argmin(np.abs(spectrum)))]
+    else:  # nothing moves but with the input: where that turns back, the parts go on along the branch
+        mode[:] = _tangent(path, best, best_p, t)
+    at = path.result(best, best_p, bool(np.all(spectrum > 0.0)), 0, residual, time)
     return BranchPoint("limit" if turned else "branch", at, best_p, mode)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from elver.dynamics.core import Arrays, Core
 from elver.statics.closing import free_coordinates, gap, project, retract, units
 
-__all__ = ["Constrained", "constrained", "settle"]
+__all__ = ["Constrained", "constrained", "null_space", "settle"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -37,7 +37,6 @@ class Constrained:
     K: Array  # (free, free)
     J: Array  # (rows, free)
     Z: Array  # (free, motions) orthonormal
-    rank: int  # of J
     force: Array  # (free,) what is out of balance, reactions of the closures included
     scale: Array  # (free,) unit of each coordinate
 
@@ -55,7 +54,7 @@ class Constrained:
         slack = np.ones(self.free.size, dtype=bool)
         slack[k.coordinates - k.n :] = np.diag(k.elastic) == 0.0
         slack = slack[self.free]
-        within, _ = _null(self.J[:, slack])
+        within = null_space(self.J[:, slack])
         Z = np.zeros((self.Z.shape[0], within.shape[1]))
         Z[slack] = within
         H = Z.T @ self.K @ Z
@@ -78,13 +77,13 @@ class Constrained:
         return [names[k] for k in np.argsort(-share, kind="stable") if share[k] > 0.5 * np.max(share, initial=1e-9)]
 
 
-def _null(J: Array) -> tuple[Array, int]:
-    """Orthonormal basis of the null space of J, and its rank."""
+def null_space(J: Array, tolerance: float = 1e-9) -> Array:
+    """Orthonormal basis of the null space of J, with singular values below ``tolerance`` of the largest as zero."""
     if J.size == 0:
-        return np.eye(J.shape[1]), 0
+        return np.eye(J.shape[1])
     _, sizes, Vt = np.linalg.svd(J)
-    rank = int(np.sum(sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300)))
-    return Vt[rank:].T, rank
+    rank = int(np.sum(sizes > tolerance * max(float(sizes.max(initial=0.0)), 1e-300)))
+    return np.asarray(Vt[rank:].T)
 
 
 def constrained(kernels: Core, a: Arrays, u: Array) -> Constrained:
@@ -95,8 +94,7 @@ def constrained(kernels: Core, a: Arrays, u: Array) -> Constrained:
     R = kernels.residual(a, u, jets=1)[:c]
     K = (scale[:, None] * matrix[:c, :c] * scale / energy)[np.ix_(free, free)]
     J = (matrix[c:, :c] * scale / units(kernels)[:, None])[:, free]
-    Z, rank = _null(J)
-    return Constrained(kernels, free, K, J, Z, rank, (scale * R / energy)[free], scale[free])
+    return Constrained(kernels, free, K, J, null_space(J), (scale * R / energy)[free], scale[free])
 
 
 def settle(kernels: Core, a: Arrays, u: Array, tolerance: float, steps: int = 300) -> tuple[Arrays, int, float] | None:

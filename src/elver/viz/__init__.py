@@ -1,8 +1,8 @@
-"""Drawing runs with matplotlib: the shape in space, the way of the tip, the energy, an animation.
+"""Drawing runs with matplotlib: rods and bodies in space, the way of the tip, the energy, an animation.
 
     show(run)                                        the three in one figure
     shape_3d(run), tip_history(run), energy(run)     one of them, alone or in axes of yours
-    animate(run, "arm.gif", still="arm.png")         the rod as a shaded tube over time
+    animate(run, "arm.gif", still="arm.png")         rods and bodies, shaded, over time
 
 ``run`` is the dataset that ``simulate`` returns or ``io.load`` reads. Every function returns its figure.
 """

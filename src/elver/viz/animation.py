@@ -1,4 +1,4 @@
-"""A run as a moving picture: the rods as shaded tubes, the way of the tip behind them, the time above.
+"""A run as a moving picture: rods and bodies shaded, the ways of tips and bodies behind them, the time above.
 
 GIF needs nothing but Pillow, which matplotlib brings; MP4 needs ffmpeg on the machine.
 """
@@ -21,8 +21,8 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from PIL import Image
 
 from elver.errors import BadInput, positive
-from elver.viz.history import RodHistory, rods_of
-from elver.viz.scene import Scene, surface_of
+from elver.viz.history import Cast, cast_of
+from elver.viz.scene import Scene, surface_of, surface_of_body
 from elver.viz.style import COLOURS, style
 from elver.viz.tube import Surface, join
 
@@ -57,15 +57,15 @@ def animate(
         raise BadInput(f"{target}: MP4 needs ffmpeg, which is not installed; choose a .gif file")
     if not target.absolute().parent.is_dir():
         raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
-    rods = rods_of(run)
-    time = rods[0].time
+    cast = cast_of(run)
+    time = cast.time
     duration = float(time[-1] - time[0])
     if speed is None:
         speed = _pleasant_speed(duration)
     speed = positive("speed", speed, "s/s")
 
     with style():
-        film = _Film(rods, view=view, title=title, size=size, dpi=dpi, speed=speed)
+        film = _Film(cast, view=view, title=title, size=size, dpi=dpi, speed=speed)
         count = max(1, round(duration / speed * fps))
         instants = np.linspace(time[0], time[-1], count + 1)
         if still is not None:
@@ -83,11 +83,11 @@ def animate(
 
 
 class _Film:
-    """One figure whose tubes, shadow, trace and clock are moved from picture to picture."""
+    """One figure whose parts, shadow, traces and clock are moved from picture to picture."""
 
     def __init__(
         self,
-        rods: list[RodHistory],
+        cast: Cast,
         *,
         view: tuple[float, float],
         title: str,
@@ -95,11 +95,11 @@ class _Film:
         dpi: float,
         speed: float,
     ) -> None:
-        self.rods = rods
+        self.cast, self.ways = cast, cast.traces
         self.figure = Figure(figsize=size, dpi=dpi, facecolor="white")
         self.canvas = FigureCanvasAgg(self.figure)
         axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 0.94), projection="3d")
-        self.scene = Scene.of(axes, rods, view)
+        self.scene = Scene.of(axes, cast.rods, view, cast.bodies)
         self.scene.prepare(width_by_height=size[0] / (0.94 * size[1]))
         self.least_radius = 0.006 * self.scene.size
         ink, grey = COLOURS["ink"], COLOURS["grey"]
@@ -113,17 +113,17 @@ class _Film:
         first = self._surface(0)
         self.shadow = self.scene.add_shadow(first)
         self.trace = Line3DCollection(
-            [rod.tip[:1] for rod in rods], linewidths=2.0, zorder=5, clip_on=False, capstyle="round"
+            [way[:1] for way in self.ways], linewidths=2.0, zorder=5, clip_on=False, capstyle="round"
         )
         axes.add_collection3d(self.trace)
-        self.body = self.scene.add(first)
+        self.parts = self.scene.add(self.scene.visible(first))
 
     def draw(self, instant: float) -> None:
         """Move everything to the stored step nearest to ``instant`` [s]."""
-        time = self.rods[0].time
+        time = self.cast.time
         step = int(np.argmin(np.abs(time - instant)))
         surface = self._surface(step)
-        self.scene.move(self.body, surface)
+        self.scene.move(self.parts, self.scene.visible(surface))
         self.scene.move_shadow(self.shadow, surface)
         self._draw_trace(step)
         self.clock.set_text(f"t = {time[step]:.2f} s")
@@ -135,20 +135,19 @@ class _Film:
             yield Image.fromarray(np.asarray(self.canvas.buffer_rgba())[..., :3].copy())
 
     def _surface(self, step: int) -> Surface:
-        return join([surface_of(rod, step, self.least_radius) for rod in self.rods])
+        cast, size = self.cast, self.scene.size
+        rods = [surface_of(rod, step, self.least_radius) for rod in cast.rods]
+        return join(rods + [surface_of_body(body, step, size, cast.marker) for body in cast.bodies])
 
     def _draw_trace(self, step: int) -> None:
         segments, colours = [], []
         accent = np.array(to_rgb(COLOURS["accent"]))
-        for rod in self.rods:
-            start = max(0, step - 400)
-            way = rod.tip[start : step + 1]
+        for whole in self.ways:
+            way = whole[max(0, step - 400) : step + 1]
             parts = np.stack([way[:-1], way[1:]], axis=1)
             fresh = np.linspace(0.1, 1.0, len(parts))[:, None]
             segments += list(parts)
-            colours += list(
-                fresh * accent + (1.0 - fresh)
-            )  # fades to white; transparency would show the joints
+            colours += list(fresh * accent + (1.0 - fresh))  # fades to white; transparency would show the joints
         self.trace.set_segments(segments)
         self.trace.set_color(colours)
 

@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from elver.errors import BadInput
-from elver.viz.history import rods_of
-from elver.viz.scene import Scene, surface_of
-from elver.viz.style import COLOURS, TIME_COLOURS, legend_above, open_axes, style
+from elver.viz.history import Cast, cast_of
+from elver.viz.scene import Scene, surface_of, surface_of_body
+from elver.viz.style import BODY_TIME_COLOURS, COLOURS, TIME_COLOURS, legend_above, open_axes, style
 from elver.viz.tube import join
 
 __all__ = ["energy", "shape_3d", "show", "tip_history"]
@@ -39,69 +39,109 @@ def shape_3d(
     view: tuple[float, float] = VIEW,
     axes: Any = None,
 ) -> Figure:
-    """The rods in space at ``times`` [s] (seven instants over the run if not given), early light, late dark.
+    """Rods and bodies in space at ``times`` [s], early light, late dark.
+
+    If not given, ``times`` are seven instants over the run, or three where there are many parts.
 
     ``run`` may also be plain positions (node, 3) or (time, node, 3) in metres. ``view`` is elevation and
     azimuth in degrees; ``axes`` 3-D axes to draw in. A radius below 1/250 of the scene is drawn so.
     """
-    rods = rods_of(run)
+    cast = cast_of(run)
     with style():
         if axes is None:
             figure = plt.figure(figsize=(6.4, 5.2), layout="constrained")
             axes = figure.add_subplot(projection="3d")
-        scene = Scene.of(axes, rods, view)
+        scene = Scene.of(axes, cast.rods, view, cast.bodies)
         scene.prepare()
         least_radius = 0.004 * scene.size
-        time = rods[0].time
-        chosen = _instants(time, times)
+        time = cast.time
+        chosen = _instants(time, times, 7 if len(cast.rods) + len(cast.bodies) <= 3 else 3)
         span = (time[chosen[0]], time[chosen[-1]])
         shade = Normalize(*span)
-        surfaces = []
+        layers = []
         for instant in chosen:
-            colour = to_hex(TIME_COLOURS(shade(time[instant]))) if len(chosen) > 1 else COLOURS["rod"]
             last = instant == chosen[-1]
-            surfaces += [surface_of(rod, instant, least_radius, colour=colour, base=last) for rod in rods]
-        everything = join(surfaces)
-        scene.add_shadow(everything)
-        for rod in rods:
-            if len(rod.time) > 1:
-                _trace(axes, rod.tip)
-        scene.add(everything)
+            colour, body_colour = COLOURS["rod"], COLOURS["body"]
+            if len(chosen) > 1:
+                colour = to_hex(TIME_COLOURS(shade(time[instant])))
+                body_colour = to_hex(BODY_TIME_COLOURS(shade(time[instant])))
+            layers.append(
+                join(
+                    [surface_of(rod, instant, least_radius, colour=colour, base=last) for rod in cast.rods]
+                    + [
+                        surface_of_body(body, instant, scene.size, cast.marker, colour=body_colour)
+                        for body in cast.bodies
+                    ]
+                )
+            )
+        scene.add_shadow(join(layers))
+        if len(time) > 1:
+            for way in cast.traces:
+                _trace(axes, way)
+        # Late stands before early: sorted by depth, parts that come back to a place would cut through themselves.
+        for k, layer in enumerate(layers):
+            scene.add(layer, zorder=10.0 + k)
         axes.set_title("shape", loc="left")
         if len(chosen) > 1 and span[0] < span[1]:
-            bar = axes.get_figure().colorbar(
-                ScalarMappable(shade, TIME_COLOURS), ax=axes, shrink=0.45, aspect=22, pad=0.02
-            )
+            colours = ScalarMappable(shade, TIME_COLOURS if cast.rods else BODY_TIME_COLOURS)
+            bar = axes.get_figure().colorbar(colours, ax=axes, shrink=0.45, aspect=22, pad=0.02)
             bar.set_label("time [s]")
             bar.outline.set_visible(False)
-        axes.text2D(
-            0.02, 0.02, f"grid {scene.grid_step:g} m", transform=axes.transAxes, color=COLOURS["grey"]
-        )
+        axes.text2D(0.02, 0.02, f"grid {scene.grid_step:g} m", transform=axes.transAxes, color=COLOURS["grey"])
     return axes.get_figure()
 
 
 def tip_history(run: xr.Dataset, *, rod: str | None = None, axes: Axes | None = None) -> Figure:
-    """World position of a rod's tip over time; ``rod`` is its name where there are several."""
-    histories = {history.name: history for history in rods_of(run)}
-    if rod is None:
-        rod = next(iter(histories))
-    if rod not in histories:
-        raise BadInput(f"no rod called {rod!r} in this run; known: {', '.join(histories)}")
-    history = histories[rod]
+    """World position of a rod's tip over time; or, of several parts, how far each is from where it began.
+
+    ``rod`` is the name of one rod, or of a body, whose centre is then drawn. A tip that a body carries goes with
+    the body and has no line of its own.
+    """
+    cast = cast_of(run)
+    ways = {part.name: part.tip for part in cast.rods} | {part.name: part.position for part in cast.bodies}
+    if rod is None and len(cast.ways) == 1:
+        (rod,) = cast.ways
+    if rod is not None and rod not in ways:
+        raise BadInput(f"no rod called {rod!r} in this run; known: {', '.join(ways)}")
     with style():
         axes = _axes(axes)
-        for i, (name, colour) in enumerate([("x", "rod"), ("y", "gold"), ("z", "accent")]):
-            axes.plot(history.time, history.tip[:, i], color=COLOURS[colour], label=name)
-        open_axes(axes, f"tip of {rod}", "position [m]")
+        if rod is None:
+            _distances(axes, cast)
+        else:
+            for i, (name, colour) in enumerate([("x", "rod"), ("y", "gold"), ("z", "accent")]):
+                axes.plot(cast.time, ways[rod][:, i], color=COLOURS[colour], label=name)
+            end = "centre" if any(body.name == rod for body in cast.bodies) else "tip"
+            open_axes(axes, f"{end} of {rod}", "position [m]")
         legend_above(axes)
     return _figure(axes)
 
 
+def _distances(axes: Axes, cast: Cast) -> None:
+    """One line per part: the distance of its tip or centre from where it began; many share a name."""
+    names = {body.name for body in cast.bodies}
+    rods = {name: way for name, way in cast.ways.items() if name not in names}
+    bodies = {name: way for name, way in cast.ways.items() if name in names}
+    groups = [(rods, ("rod", "violet", "ink"), "tips of {} rods"), (bodies, ("gold", "accent", "grey"), "{} bodies")]
+    for ways, colours, together in groups:
+        for k, (name, way) in enumerate(ways.items()):
+            many = len(ways) > len(colours)
+            axes.plot(
+                cast.time,
+                np.linalg.norm(way - way[0], axis=1),
+                color=COLOURS[colours[0 if many else k]],
+                linewidth=1.0 if many else 1.8,
+                label=together.format(len(ways)) if many and k == 0 else "" if many else name,
+            )
+    title = "tips and bodies" if rods and bodies else "tips" if rods else "bodies"
+    open_axes(axes, title, "distance from start [m]")
+
+
 def energy(run: xr.Dataset, *, axes: Axes | None = None) -> Figure:
-    """Kinetic, elastic, gravity and total energy over time, those of them that the run holds."""
+    """Kinetic, elastic, gravity and total energy over time, those of them that the run holds and that are not zero."""
     held = [name for name in ("kinetic", "elastic", "gravity", "total") if f"energy/{name}" in run]
     if not held:
         raise BadInput("no energy to draw: the run needs a variable like energy/total (time) in J")
+    held = [name for name in held if name == "total" or np.any(run[f"energy/{name}"].values)]
     with style():
         axes = _axes(axes)
         for name in held:
@@ -141,10 +181,8 @@ def _trace(axes: Any, tip: np.ndarray) -> Line3DCollection:
     return line
 
 
-def _instants(time: np.ndarray, times: Sequence[float] | None) -> list[int]:
-    wanted = (
-        np.linspace(time[0], time[-1], min(7, len(time))) if times is None else np.asarray(times, dtype=float)
-    )
+def _instants(time: np.ndarray, times: Sequence[float] | None, count: int) -> list[int]:
+    wanted = np.linspace(time[0], time[-1], min(count, len(time))) if times is None else np.asarray(times, dtype=float)
     if not np.all(np.isfinite(wanted)) or wanted.size == 0:
         raise BadInput(f"times = {times!r}: expected one or more instants in s")
     return sorted({int(np.argmin(np.abs(time - t))) for t in wanted})

@@ -1,8 +1,9 @@
-"""The stage on which rods are drawn: equal axes, a floor with a grid of known size, a soft shadow below."""
+"""The stage on which rods and bodies are drawn: equal axes, a floor with a grid of known size, a soft shadow below."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +11,21 @@ import numpy as np
 from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-from elver.viz.history import RodHistory
+from elver.bodies import Sphere
+from elver.viz.bodies import corners_of, placed, solid
+from elver.viz.history import BodyHistory, RodHistory
 from elver.viz.style import COLOURS
 from elver.viz.tube import Surface, flange, join, shaded, tube
 
-__all__ = ["Scene", "bounds", "nice_step", "surface_of"]
+__all__ = ["Scene", "bounds", "nice_step", "surface_of", "surface_of_body"]
 
 
 def bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest corner (3,) of the points (n, 3), with a margin."""
     low, high = points.min(axis=0), points.max(axis=0)
-    size = max(float(np.max(high - low)), 1e-9)
+    size = float(np.max(high - low))
+    if size < 1e-9:
+        size = 0.3  # a point at rest has no size of its own: show a tenth of a metre around it
     # a planar motion still gets room across, so that the tube is not squeezed into a line
     margin = np.maximum(0.06 * size, 0.5 * (0.34 * size - (high - low)))
     return low - margin, high + margin
@@ -36,35 +41,57 @@ def nice_step(size: float, count: int = 5) -> float:
 def surface_of(
     rod: RodHistory, instant: int, least_radius: float, *, colour: str = COLOURS["rod"], base: bool = True
 ) -> Surface:
-    """The tube of a rod at one instant, with a plate behind its base if the base is held."""
+    """The tube of a rod at one instant, with a plate behind a clamped base or a ball around a pivot."""
     orientation = None if rod.orientation is None else rod.orientation[instant]
+    around = 20 if rod.half_width.max() > 2.0 * least_radius else 12  # sides of a thin tube cannot be told apart
     body = tube(
-        rod.s, rod.position[instant], orientation, rod.half_width, colour=colour, least_radius=least_radius
+        rod.s,
+        rod.position[instant],
+        orientation,
+        rod.half_width,
+        colour=colour,
+        least_radius=least_radius,
+        around=around,
     )
     if not (base and rod.base_rests and orientation is not None):
         return body
-    radius = max(float(rod.half_width[0].max()), least_radius)
-    plate = flange(
-        rod.position[instant, 0], orientation[0], 2.6 * radius, 0.9 * radius, colour=COLOURS["steel"]
-    )
-    return join([plate, body])
+    radius, p = max(float(rod.half_width[0].max()), least_radius), rod.position[instant, 0]
+    if rod.base_turns:
+        ball = solid(Sphere(1.7 * radius), radius, colour=COLOURS["steel"], stripe=False)
+        return join([placed(ball, np.eye(3), p), body])
+    return join([flange(p, orientation[0], 2.6 * radius, 0.9 * radius, colour=COLOURS["steel"]), body])
+
+
+def surface_of_body(
+    body: BodyHistory, instant: int, size: float, marker: float = 0.0, *, colour: str = COLOURS["body"]
+) -> Surface:
+    """A body at one instant in a scene of ``size`` [m]; a point is a small ball, of radius ``marker`` or more."""
+    shape = body.shape or Sphere(max(0.02 * size, marker))
+    surface = solid(shape, 0.025 * size, colour=colour, stripe=body.shape is not None)
+    return placed(surface, body.orientation[instant], body.position[instant])
 
 
 @dataclass(frozen=True)
 class Scene:
-    """3-D axes without frame, ready for tubes: floor, shadow, and equal scale along all axes."""
+    """3-D axes without frame, ready for tubes and bodies: floor, shadow, and equal scale along all axes."""
 
     axes: Any
-    points: np.ndarray  # (n, 3) all places the rods come to
+    points: np.ndarray  # (n, 3) all places that rods and bodies come to
     low: np.ndarray
     high: np.ndarray
     elevation: float
     azimuth: float
 
     @classmethod
-    def of(cls, axes: Any, rods: list[RodHistory], view: tuple[float, float]) -> Scene:
-        """A stage for everything that ``rods`` do, seen from elevation and azimuth ``view`` [degrees]."""
-        points = np.concatenate([rod.position.reshape(-1, 3) for rod in rods])
+    def of(
+        cls, axes: Any, rods: Sequence[RodHistory], view: tuple[float, float], bodies: Sequence[BodyHistory] = ()
+    ) -> Scene:
+        """A stage for everything that they do, seen from elevation and azimuth ``view`` [degrees]."""
+        places = [rod.position for rod in rods]
+        for body in bodies:
+            seen = body.position if body.shape is None else corners_of(body.shape, body.orientation, body.position)
+            places.append(seen)
+        points = np.concatenate([place.reshape(-1, 3) for place in places])
         return cls(axes, points, *bounds(points), *view)
 
     def prepare(self, width_by_height: float = 1.0) -> None:
@@ -121,7 +148,7 @@ class Scene:
 
     def add(self, surface: Surface, zorder: float = 10.0) -> Poly3DCollection:
         """Draw a surface; the returned artist can be moved with :meth:`move`."""
-        artist = Poly3DCollection(surface.corners, zorder=zorder, linewidths=0.35, clip_on=False)
+        artist = Poly3DCollection(surface.corners, zorder=zorder, linewidths=0.9, joinstyle="round", clip_on=False)
         self.axes.add_collection3d(artist)
         self.move(artist, surface)
         return artist
@@ -132,6 +159,12 @@ class Scene:
         artist.set_verts(surface.corners)
         artist.set_facecolor(colours)
         artist.set_edgecolor(colours)  # closes the hairlines between neighbouring faces
+
+    def visible(self, surface: Surface) -> Surface:
+        """The faces of closed surfaces that look at the camera, for pictures whose view stays; half the work."""
+        camera = np.linalg.inv(self.axes.get_proj()) @ [0.0, 0.0, 1.0, 0.0]  # what is projected to infinity
+        to_camera = camera[:3] / camera[3] - surface.corners.mean(axis=1)
+        return surface.where(np.sum(surface.normals * to_camera, axis=1) > 0.0)
 
     def add_shadow(self, surface: Surface) -> Poly3DCollection:
         """What a lamp straight above would leave dark on the floor."""
@@ -145,6 +178,6 @@ class Scene:
         artist.set_verts(self._flat(surface))
 
     def _flat(self, surface: Surface) -> np.ndarray:
-        corners = surface.corners.copy()
+        corners = surface.where(surface.normals[:, 2] > -1e-9).corners  # of a closed surface, what looks up is enough
         corners[..., 2] = self.low[2]
         return corners

@@ -12,7 +12,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-__all__ = ["COLOURS", "RC", "TIME_COLOURS", "legend_above", "open_axes", "style"]
+__all__ = ["BODY_TIME_COLOURS", "COLOURS", "RC", "TIME_COLOURS", "legend_above", "open_axes", "style"]
 
 # Distinguishable with the common colour deficiencies and in grey print.
 COLOURS: Mapping[str, str] = MappingProxyType(
@@ -27,11 +27,13 @@ COLOURS: Mapping[str, str] = MappingProxyType(
         "floor": "#f4f6f8",
         "shadow": "#dbe1e6",
         "steel": "#8d9aa6",  # what holds the rod
+        "body": "#edb549",  # rigid bodies: gold, lighter, since flat faces catch little light
     }
 )
 
-# From early to late.
+# From early to late: rods, and bodies.
 TIME_COLOURS = LinearSegmentedColormap.from_list("elver-time", ["#b9dbdc", "#12858f", "#123b56"])
+BODY_TIME_COLOURS = LinearSegmentedColormap.from_list("elver-body-time", ["#f8efdc", "#f2d08a", "#eba526"])
 
 RC: Mapping[str, Any] = MappingProxyType(
     {
@@ -52,9 +54,7 @@ RC: Mapping[str, Any] = MappingProxyType(
         "axes.spines.right": False,
         "axes.grid": True,
         "axes.axisbelow": True,
-        "axes.prop_cycle": cycler(
-            color=[COLOURS[c] for c in ("rod", "accent", "gold", "violet", "grey", "ink")]
-        ),
+        "axes.prop_cycle": cycler(color=[COLOURS[c] for c in ("rod", "accent", "gold", "violet", "grey", "ink")]),
         "grid.color": COLOURS["grid"],
         "grid.linewidth": 0.8,
         "lines.linewidth": 1.8,

@@ -15,7 +15,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from elver.lie import so3
 
-__all__ = ["Surface", "flange", "join", "shaded", "tube", "view_direction"]
+__all__ = ["Surface", "flange", "join", "normals_away", "quadrilaterals", "shaded", "tube", "view_direction"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class Surface:
     corners: np.ndarray
     normals: np.ndarray
     colours: np.ndarray
+
+    def where(self, kept: np.ndarray) -> Surface:
+        """The faces for which ``kept`` (F,) is true, as a copy."""
+        return Surface(self.corners[kept], self.normals[kept], self.colours[kept])
 
 
 def join(surfaces: list[Surface]) -> Surface:
@@ -79,13 +83,13 @@ def tube(
 
     in_section = circle[None] * H[:, None]  # (rings, around + 1, 2)
     points = C[:, None] + np.einsum("rij,raj->rai", F[:, :, 1:], in_section)
-    corners = _quadrilaterals(points)
+    corners = quadrilaterals(points)
     base = np.array(to_rgb(colour))
     colours = np.broadcast_to(base, (*points[:-1, :-1].shape[:2], 3)).copy()
     if stripe:
         colours[3:-3, 0] = 0.45 * base + 0.55
     middle = np.repeat(0.5 * (C[1:] + C[:-1]), around, axis=0)
-    return Surface(corners, _normals(corners, middle), colours.reshape(-1, 3))
+    return Surface(corners, normals_away(corners, middle), colours.reshape(-1, 3))
 
 
 def flange(position: np.ndarray, R: np.ndarray, radius: float, thickness: float, *, colour: str) -> Surface:
@@ -94,9 +98,9 @@ def flange(position: np.ndarray, R: np.ndarray, radius: float, thickness: float,
     circle = np.stack([np.zeros_like(angle), np.cos(angle), np.sin(angle)], axis=1)
     rings = [(-thickness, 0.0), (-thickness, radius), (0.0, radius), (0.0, 0.0)]
     points = np.stack([(circle * r + [x, 0.0, 0.0]) @ R.T + position for x, r in rings])
-    corners = _quadrilaterals(points)
+    corners = quadrilaterals(points)
     middle = np.broadcast_to(position - 0.5 * thickness * R[:, 0], (len(corners), 3))
-    return Surface(corners, _normals(corners, middle), np.tile(to_rgb(colour), (len(corners), 1)))
+    return Surface(corners, normals_away(corners, middle), np.tile(to_rgb(colour), (len(corners), 1)))
 
 
 def view_direction(elevation: float, azimuth: float) -> np.ndarray:
@@ -115,6 +119,7 @@ def shaded(surface: Surface, elevation: float, azimuth: float) -> np.ndarray:
     highlight = np.clip(surface.normals @ halfway, 0.0, None) ** 36
     from_below = 0.08 * np.clip(-surface.normals[:, 2], 0.0, None)  # what the bright floor gives back
     lit = surface.colours * (0.52 + 0.56 * diffuse + from_below)[:, None] + 0.38 * highlight[:, None]
+    lit += 0.5 * np.clip(lit - 1.0, 0.0, None).sum(axis=1, keepdims=True)  # glare is white, not a purer colour
     return np.clip(lit, 0.0, 1.0)
 
 
@@ -124,9 +129,7 @@ def _resample(s: np.ndarray, values: np.ndarray, fine: np.ndarray) -> np.ndarray
     return np.asarray(CubicSpline(s, values)(fine))
 
 
-def _frames(
-    s: np.ndarray, position: np.ndarray, orientation: np.ndarray | None, fine: np.ndarray
-) -> np.ndarray:
+def _frames(s: np.ndarray, position: np.ndarray, orientation: np.ndarray | None, fine: np.ndarray) -> np.ndarray:
     """Section frames (len(fine), 3, 3), from the run or, if it has none, carried along without twist."""
     if orientation is not None:
         quaternion = so3.to_quaternion(orientation)
@@ -148,13 +151,13 @@ def _frames(
     return frames
 
 
-def _quadrilaterals(points: np.ndarray) -> np.ndarray:
+def quadrilaterals(points: np.ndarray) -> np.ndarray:
     """Faces (F, 4, 3) between neighbouring rings (rings, around + 1, 3), each closed on itself."""
     a, b, c, d = points[:-1, :-1], points[:-1, 1:], points[1:, 1:], points[1:, :-1]
     return np.stack([a, b, c, d], axis=2).reshape(-1, 4, 3)
 
 
-def _normals(corners: np.ndarray, inside: np.ndarray) -> np.ndarray:
+def normals_away(corners: np.ndarray, inside: np.ndarray) -> np.ndarray:
     """Unit normals that point away from ``inside`` (F, 3); diagonals serve triangles too."""
     normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)

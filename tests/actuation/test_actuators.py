@@ -301,7 +301,7 @@ def test_the_warning_names_the_rod_that_the_cable_leaves():
     ("build", "message"),
     [
         (lambda: Tendon([], parallel()), r"tendon 'tendon': rod = \[\] is empty; give the rods in the order"),
-        (lambda: Tendon([ROD, "far"], parallel()), r"rod contains 'far'; give the rods in the order in which it runs"),
+        (lambda: Tendon([ROD, "far"], parallel()), r"rod contains 'far', neither a rod nor a guide"),
         (lambda: Tendon([NEAR, FAR, NEAR], parallel()), r"the rod 'near' is listed twice; list each rod once"),
         (
             lambda: Tendon([NEAR, FAR], [parallel()] * 3),

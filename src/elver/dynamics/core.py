@@ -49,6 +49,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+# Below this, relative to the largest, a singular value is rounding.
+_RANK = 1e-14
+
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
@@ -182,7 +185,11 @@ class Core:
             if not self.rows:
                 # Gauss methods extrapolate accelerations to the end of a step, which would cost the effort their order:
                 # those of the other coordinates are what balance asks for.
-                step = _solve(self.tangent(a, u[t], (0.0, 0.0, 1.0)), -R)
+                M = self.tangent(a, u[t], (0.0, 0.0, 1.0))
+                try:
+                    step = np.linalg.solve(M, -R)
+                except np.linalg.LinAlgError:  # a motion without inertia is in balance at any acceleration
+                    step = np.linalg.lstsq(M, -R, rcond=None)[0]
                 a.twist[1] += step[:6] if free else 0.0
                 a.q[2] += step[free:]
                 self.residual(a, u[t])
@@ -311,9 +318,9 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
         system_matrix = closures.copy()
         system_matrix[:c, :c] = M
         drift = _closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)
-        solution = _solve(system_matrix, np.concatenate([load, -drift]))
+        solution = _solve(system, system_matrix, np.concatenate([load, -drift]))
     else:
-        solution = _solve(M, load)
+        solution = _solve(system, M, load)
     free = c - kernels.n
     # an imposed motion has put its value and rates into the start
     changes: dict[str, Any] = {
@@ -327,14 +334,28 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
     return state.with_(**changes)
 
 
-def _solve(matrix: Array, load: Array) -> Array:
-    try:
-        return np.asarray(np.linalg.solve(matrix, load), dtype=float)
-    except np.linalg.LinAlgError:
+def _solve(system: System, matrix: Array, load: Array) -> Array:
+    """Solution of the equations of motion; what has no inertia, or closures that repeat each other here, are named."""
+    # in units in which no row is large: a rod's coordinates differ by many powers of ten
+    unit = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1, initial=0.0), np.finfo(float).tiny))
+    left, values, right = np.linalg.svd(unit[:, None] * matrix * unit)
+    if values.size == 0 or values[-1] > _RANK * values[0]:
+        return np.asarray(unit * (right.T @ ((left.T @ (unit * load)) / values)), dtype=float)
+    base = [f"base/{what}_{axis}" for what in ("rotation", "position") for axis in "xyz"] if system.free else []
+    names = [*base, *system.coordinate_names, *(name for name, _ in system.multipliers)]
+    c = len(names) - len(system.multipliers)
+    vector = np.abs(right[-1])
+    if np.max(vector[:c], initial=0.0) > 1e-6 * np.max(vector):
+        moving = ", ".join(names[k] for k in range(c) if vector[k] > 0.1 * np.max(vector[:c]))
         raise BadInput(
-            "forward_dynamics: the mass matrix is singular, so some motion has no inertia or two closures fight: "
-            "constrain that strain (0 functions), give the bodies mass, or remove a hold"
-        ) from None
+            f"forward_dynamics: the mass matrix is singular, since a motion of {moving} has no inertia: "
+            "give the bodies mass and inertia, or fix what moves (a strain with 0 functions, a Fixed joint)"
+        )
+    rows = ", ".join(names[k] for k in range(c, len(names)) if vector[k] > 0.1 * np.max(vector))
+    raise BadInput(
+        f"forward_dynamics: the closures {rows} repeat each other in this configuration, so their forces are not "
+        "determined: start from another configuration, or use joints with more freedom"
+    )
 
 
 def _closure_drift(kernels: Core, state: State, inputs: Inputs | None) -> Array:

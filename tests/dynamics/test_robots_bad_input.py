@@ -250,6 +250,26 @@ def test_closures_that_repeat_each_other_in_all_configurations_of_a_linkage_are_
         ev.simulate(system, system.rest(), 0.1, 1e-2)
 
 
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e3])
+def test_small_and_large_robots_are_told_from_singular_ones(size: float):
+    """A four-bar with a rod as coupler, from tenths of a millimetre to a kilometre: the rank is seen at any size."""
+    a, b, c, d = size * np.array([0.25, 0.6, 0.5, 0.7])
+    bars = [ev.RigidBody(size**3, (size**5,) * 3, name=name) for name in ("crank", "rocker")]
+    material = ev.Material(young=1e6, poisson=0.4, density=1e3)
+    rod = ev.Rod(b, ev.Circle(0.02 * size), material, ev.Legendre.planar(4), name="coupler")
+    joints = [
+        ev.Revolute("world", bars[0], name="A", start=1.0),
+        ev.Revolute((bars[0], (a, 0, 0)), (rod, "base"), name="B", start=-0.5),
+        ev.Revolute((rod, "tip"), (bars[1], (c, 0, 0)), name="C", cut=True),
+        ev.Revolute(("world", (d, 0, 0)), bars[1], name="D", start=1.8),
+    ]
+    system = quiet(ev.System(ev.Mechanism(joints)))
+    state = system.rest().with_(q_dot=np.ones(system.n))
+    found = ev.forward_dynamics(system, state)
+    R = ev.inverse_dynamics(system, found)
+    assert np.max(np.abs(R)) < 1e-9 * np.max(np.abs(ev.mass_matrix(system, state)))
+
+
 def test_a_massless_needle_with_spring_and_damper_moves_beside_an_imposed_joint():
     """No inertia is needed where a spring and a damper balance: nothing of such a run is lost for its efforts."""
     hub, needle = body("hub"), ev.RigidBody.massless("needle")

@@ -318,9 +318,9 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
         system_matrix = closures.copy()
         system_matrix[:c, :c] = M
         drift = _closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)
-        solution = _solve(system, system_matrix, np.concatenate([load, -drift]))
+        solution = _solve(kernels, system_matrix, np.concatenate([load, -drift]))
     else:
-        solution = _solve(system, M, load)
+        solution = _solve(kernels, M, load)
     free = c - kernels.n
     # an imposed motion has put its value and rates into the start
     changes: dict[str, Any] = {
@@ -334,24 +334,37 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
     return state.with_(**changes)
 
 
-def _solve(system: System, matrix: Array, load: Array) -> Array:
+def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
     """Solution of the equations of motion; what has no inertia, or closures that repeat each other here, are named."""
-    # in units in which no row is large: a rod's coordinates differ by many powers of ten
-    unit = 1.0 / np.sqrt(np.maximum(np.abs(matrix).max(axis=1, initial=0.0), np.finfo(float).tiny))
-    left, values, right = np.linalg.svd(unit[:, None] * matrix * unit)
+    system, c = kernels.system, kernels.coordinates
+    moves = np.ones(load.size, dtype=bool)
+    moves[c - kernels.n + kernels.program.imposed[:, 0]] = False
+    # Coordinates in units of equal inertia, closures in units of equal gradient: whether the rank is full must not
+    # depend on the size of a robot. Less inertia than rounding leaves of the largest is none.
+    scale = kernels.assembly.scale
+    inertia = np.abs(np.diag(matrix)[:c]) * scale**2
+    least = max(_RANK * np.max(inertia, where=moves[:c], initial=0.0), np.finfo(float).tiny)
+    unit = np.ones(load.size)
+    unit[:c] = scale / np.sqrt(np.maximum(inertia, least))
+    gradient = np.max(np.abs(matrix[c:, :c]) * unit[:c], axis=1, where=moves[:c], initial=0.0)
+    unit[c:] /= np.where(gradient > 0.0, gradient, 1.0)
+    unit = unit[moves]
+    left, values, right = np.linalg.svd(unit[:, None] * matrix[np.ix_(moves, moves)] * unit)
     if values.size == 0 or values[-1] > _RANK * values[0]:
-        return np.asarray(unit * (right.T @ ((left.T @ (unit * load)) / values)), dtype=float)
+        solution = np.zeros(load.size)
+        solution[moves] = unit * (right.T @ ((left.T @ (unit * load[moves])) / values))
+        return solution
     base = [f"base/{what}_{axis}" for what in ("rotation", "position") for axis in "xyz"] if system.free else []
-    names = [*base, *system.coordinate_names, *(name for name, _ in system.multipliers)]
-    c = len(names) - len(system.multipliers)
+    names = np.array([*base, *system.coordinate_names, *(name for name, _ in system.multipliers)])[moves]
+    c = int(moves[:c].sum())
     vector = np.abs(right[-1])
-    if np.max(vector[:c], initial=0.0) > 1e-6 * np.max(vector):
-        moving = ", ".join(names[k] for k in range(c) if vector[k] > 0.1 * np.max(vector[:c]))
+    if np.max(vector[:c], initial=0.0) > 1e-6:
+        moving = ", ".join(names[:c][vector[:c] > 0.1 * np.max(vector[:c])])
         raise BadInput(
             f"forward_dynamics: the mass matrix is singular, since a motion of {moving} has no inertia: "
             "give the bodies mass and inertia, or fix what moves (a strain with 0 functions, a Fixed joint)"
         )
-    rows = ", ".join(names[k] for k in range(c, len(names)) if vector[k] > 0.1 * np.max(vector))
+    rows = ", ".join(names[vector > 0.1 * np.max(vector)])
     raise BadInput(
         f"forward_dynamics: the closures {rows} repeat each other in this configuration, so their forces are not "
         "determined: start from another configuration, or use joints with more freedom"

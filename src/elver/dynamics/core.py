@@ -343,9 +343,10 @@ def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
     # depend on the size of a robot. Less inertia than rounding leaves of the largest is none.
     scale = kernels.assembly.scale
     inertia = np.abs(np.diag(matrix)[:c]) * scale**2
-    least = max(_RANK * np.max(inertia, where=moves[:c], initial=0.0), np.finfo(float).tiny)
+    largest = max(np.max(inertia, where=moves[:c], initial=0.0), np.finfo(float).tiny)
     unit = np.ones(load.size)
-    unit[:c] = scale / np.sqrt(np.maximum(inertia, least))
+    # Massless parts count like the heaviest: blown up, they would drown what else their closures hold.
+    unit[:c] = scale / np.sqrt(np.where(inertia > _RANK * largest, inertia, largest))
     gradient = np.max(np.abs(matrix[c:, :c]) * unit[:c], axis=1, where=moves[:c], initial=0.0)
     unit[c:] /= np.where(gradient > 0.0, gradient, 1.0)
     unit = unit[moves]

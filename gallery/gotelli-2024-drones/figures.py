@@ -15,6 +15,7 @@ from matplotlib.patches import Circle, Ellipse, FancyBboxPatch, Polygon
 from matplotlib.transforms import Affine2D
 from scipy.interpolate import CubicSpline
 
+from elver import viz
 from elver.lie import so3
 from elver.viz.style import COLOURS, TIME_COLOURS, legend_above, open_axes, style
 
@@ -61,6 +62,14 @@ def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
         legend_above(axes)
         figure.savefig(path)
         plt.close(figure)
+
+
+def animate(run: xr.Dataset, path: str | os.PathLike[str], still: str | os.PathLike[str]) -> None:
+    """The flight in real time."""
+    viz.animate(
+        run, path, still=still, still_time=INSTANTS[-1], speed=1.0, view=(14.0, -78.0), size=(8.0, 5.0),
+        title="two drones and a payload",
+    )  # fmt: skip
 
 
 def _chain(axes: Axes, run: xr.Dataset, instant: float) -> None:

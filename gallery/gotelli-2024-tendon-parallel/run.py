@@ -137,20 +137,10 @@ def follow(case: str, pulls: Tensions, measured: dict[str, np.ndarray], time: np
         for k, motion in enumerate(motions):
             inputs[motion] = _through(time, measured[name][:, k])
     with _planar():
-        start = ev.equilibrium(model.system, inputs)
-        return ev.simulate(model.system, _moving(model, start.state, inputs), float(time[-1]), STEP, METHOD, inputs)
-
-
-def _moving(model: Robot, state: ev.State, inputs: dict[Any, Any]) -> ev.State:
-    """``state`` with rates that keep the loop closed: noise makes the imposed coordinates start with a rate."""
-    system = model.system
-    given = {system.coordinates(m.target).start + m.index: m for motions in model.imposed.values() for m in motions}
-    q_dot, free = state.q_dot.copy(), [k for k in range(system.n) if k not in given]
-    for k, motion in given.items():
-        q_dot[k] = inputs[motion](0.0)[1]
-    J = ev.tangent_inverse_dynamics(system, state, inputs).J_closure
-    q_dot[free] = -np.linalg.lstsq(J[:, free], J @ q_dot, rcond=1e-9)[0]
-    return state.with_(q_dot=q_dot)
+        still = ev.equilibrium(model.system, inputs).state
+        # noise lets the imposed coordinates start with a rate, and the loop has to follow
+        start = ev.assemble(model.system, inputs, guess=still)
+        return ev.simulate(model.system, start, float(time[-1]), STEP, METHOD, inputs)
 
 
 # What the sensors see ---------------------------------------------------------------------------------------

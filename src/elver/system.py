@@ -108,7 +108,7 @@ class System:
                 )
 
     def _check_coordinates(self) -> None:
-        """A coordinate is either driven by a motor or imposed, and imposed once."""
+        """A coordinate is driven by a motor or imposed, and imposed once; it has one spring, stop and friction."""
         imposed: dict[int, str] = {}
         for part in self.imposed:
             k = self.coordinates(part.target).start + part.index
@@ -121,6 +121,16 @@ class System:
                     f"{other!r} imposes the coordinate that the motor {motor.name!r} already drives: keep one of them "
                     "(the effort of an imposed motion is a result)"
                 )
+        taken: dict[tuple[type, int], str] = {}
+        for load in self.loads:
+            if isinstance(load, JointSpring | JointFriction | JointStop):
+                place = type(load), self.coordinates(load.joint).start + load.index
+                if place in taken:
+                    raise BadInput(
+                        f"{taken[place]!r} and {load.name!r} are both a {type(load).__name__} on "
+                        f"{self.mechanism.joint(load.joint).name}/{load.coordinate}: combine them into one"
+                    )
+                taken[place] = load.name
 
     @property
     def rod(self) -> Rod:

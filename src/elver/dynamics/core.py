@@ -49,6 +49,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
+# Below this, relative to the largest, a singular value is rounding.
+_RANK = 1e-14
+
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
@@ -191,7 +194,11 @@ class Core:
             if not self.rows:
                 # Gauss methods extrapolate accelerations to the end of a step, which would cost the effort their order:
                 # those of the other coordinates are what balance asks for.
-                step = _solve(self.tangent(a, u[t], (0.0, 0.0, 1.0)), -R)
+                M = self.tangent(a, u[t], (0.0, 0.0, 1.0))
+                try:
+                    step = np.linalg.solve(M, -R)
+                except np.linalg.LinAlgError:  # a motion without inertia is in balance at any acceleration
+                    step = np.linalg.lstsq(M, -R, rcond=None)[0]
                 a.twist[1] += step[:6] if free else 0.0
                 a.q[2] += step[free:]
                 self.residual(a, u[t])
@@ -320,9 +327,9 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
         system_matrix = closures.copy()
         system_matrix[:c, :c] = M
         drift = _closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)
-        solution = _solve(system_matrix, np.concatenate([load, -drift]))
+        solution = _solve(kernels, system_matrix, np.concatenate([load, -drift]))
     else:
-        solution = _solve(M, load)
+        solution = _solve(kernels, M, load)
     free = c - kernels.n
     # an imposed motion has put its value and rates into the start
     changes: dict[str, Any] = {
@@ -336,14 +343,42 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
     return state.with_(**changes)
 
 
-def _solve(matrix: Array, load: Array) -> Array:
-    try:
-        return np.asarray(np.linalg.solve(matrix, load), dtype=float)
-    except np.linalg.LinAlgError:
+def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
+    """Solution of the equations of motion; what has no inertia, or closures that repeat each other here, are named."""
+    system, c = kernels.system, kernels.coordinates
+    moves = np.ones(load.size, dtype=bool)
+    moves[c - kernels.n + kernels.program.imposed[:, 0]] = False
+    # Coordinates in units of equal inertia, closures in units of equal gradient: whether the rank is full must not
+    # depend on the size of a robot. Less inertia than rounding leaves of the largest is none.
+    scale = kernels.assembly.scale
+    inertia = np.abs(np.diag(matrix)[:c]) * scale**2
+    largest = max(np.max(inertia, where=moves[:c], initial=0.0), np.finfo(float).tiny)
+    unit = np.ones(load.size)
+    # Massless parts count like the heaviest: blown up, they would drown what else their closures hold.
+    unit[:c] = scale / np.sqrt(np.where(inertia > _RANK * largest, inertia, largest))
+    gradient = np.max(np.abs(matrix[c:, :c]) * unit[:c], axis=1, where=moves[:c], initial=0.0)
+    unit[c:] /= np.where(gradient > 0.0, gradient, 1.0)
+    unit = unit[moves]
+    left, values, right = np.linalg.svd(unit[:, None] * matrix[np.ix_(moves, moves)] * unit)
+    if values.size == 0 or values[-1] > _RANK * values[0]:
+        solution = np.zeros(load.size)
+        solution[moves] = unit * (right.T @ ((left.T @ (unit * load[moves])) / values))
+        return solution
+    base = [f"base/{what}_{axis}" for what in ("rotation", "position") for axis in "xyz"] if system.free else []
+    names = np.array([*base, *system.coordinate_names, *(name for name, _ in system.multipliers)])[moves]
+    c = int(moves[:c].sum())
+    vector = np.abs(right[-1])
+    if np.max(vector[:c], initial=0.0) > 1e-6:
+        moving = ", ".join(names[:c][vector[:c] > 0.1 * np.max(vector[:c])])
         raise BadInput(
-            "forward_dynamics: the mass matrix is singular, so some motion has no inertia or two closures fight: "
-            "constrain that strain (0 functions), give the bodies mass, or remove a hold"
-        ) from None
+            f"forward_dynamics: the mass matrix is singular, since a motion of {moving} has no inertia: "
+            "give the bodies mass and inertia, or fix what moves (a strain with 0 functions, a Fixed joint)"
+        )
+    rows = ", ".join(names[vector > 0.1 * np.max(vector)])
+    raise BadInput(
+        f"forward_dynamics: the closures {rows} repeat each other in this configuration, so their forces are not "
+        "determined: start from another configuration, or use joints with more freedom"
+    )
 
 
 def _closure_drift(kernels: Core, state: State, inputs: Inputs | None) -> Array:

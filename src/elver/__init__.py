@@ -38,10 +38,13 @@ _HOME = {
         "Chebyshev Circle Ellipse Legendre Magnus Material PiecewiseConstant PiecewiseLinear Rectangle Rod "
         "RungeKuttaMuntheKaas Sampled Section Spectral Taper Tube"
     ),
-    "elver.statics": "assemble assembly_modes continuation equilibrium inverse_statics singularity stability",
+    "elver.statics": (
+        "assemble assembly_modes continuation equilibrium inverse_statics singularity stability workspace"
+    ),
     "elver.system": "State System",
     "elver.viz": "animate show",
     "elver.viz.graph": "draw_graph",
+    "elver.viz.workspace": "draw_workspace",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 
@@ -143,10 +146,12 @@ if TYPE_CHECKING:
         inverse_statics,
         singularity,
         stability,
+        workspace,
     )
     from elver.system import State, System
     from elver.viz import animate, show
     from elver.viz.graph import draw_graph
+    from elver.viz.workspace import draw_workspace
 
 
 def __getattr__(name: str) -> Any:

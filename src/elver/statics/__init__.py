@@ -1,4 +1,4 @@
-"""Statics: equilibria, their stability, branches of equilibria, and which inputs reach a target."""
+"""Statics: assembly, equilibria and their stability, branches, singularities, inverse models and workspaces."""
 
 from elver.statics.closing import assemble
 from elver.statics.continuation import Branch, BranchPoint, continuation
@@ -6,6 +6,7 @@ from elver.statics.equilibrium import Equilibrium, Stability, equilibrium, stabi
 from elver.statics.inverse import InverseStatics, inverse_statics
 from elver.statics.modes import assembly_modes
 from elver.statics.singularity import Singularity, singularity
+from elver.statics.workspace import workspace
 
 __all__ = [
     "Branch",
@@ -21,4 +22,5 @@ __all__ = [
     "inverse_statics",
     "singularity",
     "stability",
+    "workspace",
 ]

@@ -139,13 +139,13 @@ class _Search:
         """From equilibrium to equilibrium, each nearer to the target."""
         target, kernels, chosen, unit = self.target, self.core, self.chosen, self.unit
         c, scale = kernels.coordinates, kernels.assembly.scale
-        gap = target.gap(now.state)
+        gap = target.gap(_at_rest(now.state))
         history = [float(np.max(np.abs(gap), initial=0.0))]
         damping = 1e-2
         while len(history) <= self.most and history[-1] >= self.tolerance:
             # linear answer of the gap to the inputs
             answer = response(kernels, _at_rest(now.state), now.inputs, chosen)
-            A = target.gradient(now.state) @ answer[:c] * unit / self.rows[:, None]
+            A = target.gradient(_at_rest(now.state)) @ answer[:c] * unit / self.rows[:, None]
             y = (now.inputs[chosen] - self.origin) / unit
             b = A @ y - gap / self.rows
             # the whole way to the least norm if that helps, else damped steps toward the target
@@ -158,7 +158,7 @@ class _Search:
                 if float(np.max(np.abs(step[:c] / scale))) < _LONGEST_MOVE:
                     better = self._moved(now, step, self.origin + new * unit)
                     if better is not None:
-                        moved_gap = target.gap(better.state)
+                        moved_gap = target.gap(_at_rest(better.state))
                         if np.linalg.norm(moved_gap / self.rows) < 0.999 * np.linalg.norm(gap / self.rows):
                             damping *= 0.25 if attempt == 1 else 1.0
                             break

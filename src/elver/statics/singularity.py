@@ -158,6 +158,6 @@ def _twist_map(system: System, part: Part, found: Equilibrium) -> Array:
     own = np.zeros((6, core(system).coordinates))
     # rows of the hold are about the axes of the part, then along those of the world; dropped ones are zero
     first = sum(other.rows for other in system.mechanism.holds)
-    own[target.rows - first] = target.gradient(found.state)
+    own[target.rows - first] = target.gradient(_at_rest(found.state))
     own[:3] = g[:3, :3] @ own[:3]
     return own

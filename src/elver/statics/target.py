@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Imposed
-from elver.dynamics.core import Arrays, Core, arrays, core
+from elver.dynamics.core import Arrays, Core, core
 from elver.errors import ElverWarning
 from elver.mechanism import Hold
-from elver.system import State, System
+from elver.system import System
 
 __all__ = ["Target", "input_units", "response"]
 
@@ -37,19 +37,17 @@ class Target:
         self.turns = np.array([self.system.multipliers[k][1] == "N m" for k in self.rows], dtype=bool)
         self.u = self.system.input_vector(self.system.signals(None), 0.0)
 
-    def gap(self, state: State) -> Array:
-        """Ψ at a state of the robot: rad about the axes of the target, m along those of the world."""
-        return self.core.residual(self._seen(state), self.u, jets=1)[self.core.coordinates + self.rows]
+    def gap(self, a: Arrays) -> Array:
+        """Ψ at a state of rest of the robot: rad about the axes of the target, m along those of the world."""
+        return self.core.residual(self._seen(a), self.u, jets=1)[self.core.coordinates + self.rows]
 
-    def gradient(self, state: State) -> Array:
+    def gradient(self, a: Arrays) -> Array:
         """∂Ψ/∂(base, coordinates), (rows, coordinates)."""
-        matrix = self.core.tangent(self._seen(state), self.u, (1.0, 0.0, 0.0), jets=1)
+        matrix = self.core.tangent(self._seen(a), self.u, (1.0, 0.0, 0.0), jets=1)
         return matrix[self.core.coordinates + self.rows, : self.core.coordinates]
 
-    def _seen(self, state: State) -> Arrays:
-        zero = np.zeros_like(state.q)
-        still = state.with_(q_dot=zero, q_ddot=zero, eta=np.zeros(6), eta_dot=np.zeros(6))
-        return arrays(still.with_(multipliers=np.zeros(self.core.rows)))
+    def _seen(self, a: Arrays) -> Arrays:
+        return Arrays(a.base, a.twist, a.q, np.zeros(self.core.rows))
 
     def parted(self, gap: Array) -> tuple[float, float]:
         """Distance [m] and angle [rad] of a gap."""

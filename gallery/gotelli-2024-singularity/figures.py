@@ -171,7 +171,8 @@ def _energies(axes: Axes, run: xr.Dataset) -> None:
     ):
         if name in held:
             out = io.part(run, name)
-            axes.plot(out["time"], surplus(out), color=COLOURS[colour], linewidth=1.4, label=label)
+            excess = out["surplus"] if "surplus" in out else surplus(out)
+            axes.plot(out["time"], excess, color=COLOURS[colour], linewidth=1.4, label=label)
     out = io.part(run, "near-2-damped")
     snap = crossing(out["time"].values, out["load/position"].values[:, 1])
     axes.axvline(snap, color=COLOURS["grey"], linewidth=0.9, linestyle=(0, (4, 3)))

@@ -317,3 +317,27 @@ def test_a_controller_that_raises_keeps_the_run_so_far():
     with pytest.raises(RuntimeError, match="battery empty") as caught:
         ev.simulate(system, system.rest(), 1.0, 1e-2)
     assert caught.value.result["time"][-1] == pytest.approx(0.25, abs=0.011)
+
+
+def test_angles_in_degrees_are_noticed() -> None:
+    with pytest.raises(ev.BadInput, match="start = 90 rad is more than two turns: angles are in radians"):
+        ev.Revolute("world", ev.RigidBody.point(1.0, name="bob"), name="crank", start=90.0)
+
+
+def test_modes_of_what_cannot_move() -> None:
+    bob = ev.RigidBody.point(1.0, centre=(0.1, 0.0, 0.0), name="bob")
+    crank = ev.Revolute("world", bob, name="crank")
+    system = ev.System(ev.Mechanism([crank]), actuators=[ev.Imposed(crank)])
+    with pytest.raises(ev.BadInput, match="modes: nothing in this system can move"):
+        ev.modes(system, system.rest())
+
+
+def test_mass_and_effort_of_an_imposed_coordinate_are_those_of_the_state() -> None:
+    """Imposed or not, a pendulum has the same mass matrix, and inverse dynamics tells the effort of the motion."""
+    bob = ev.RigidBody.point(2.0, centre=(0.5, 0.0, 0.0), name="bob")
+    crank = ev.Revolute("world", bob, name="crank")
+    system = ev.System(ev.Mechanism([crank]), actuators=[ev.Imposed(crank)], loads=[ev.Gravity((0.0, -9.81, 0.0))])
+    state = system.rest().with_(q=[0.7], q_dot=[3.0], q_ddot=[4.0])
+    np.testing.assert_allclose(ev.mass_matrix(system, state), [[0.5]], rtol=1e-13)
+    expected = 0.5 * 4.0 + 2.0 * 9.81 * 0.5 * np.cos(0.7)
+    np.testing.assert_allclose(ev.inverse_dynamics(system, state), [expected], rtol=1e-13)

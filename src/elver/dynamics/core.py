@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -206,6 +207,16 @@ class Core:
         return out
 
     @cached_property
+    def released(self) -> Core:
+        """The same kernels with no motion imposed: coordinates are those of the state, and no row is left out."""
+        if not self.program.imposed.size:
+            return self
+        other = copy(self)
+        other.program = self.program._replace(imposed=np.zeros((0, 4), dtype=np.int64))
+        other.work = work_for(other.program)
+        return other
+
+    @cached_property
     def elastic(self) -> Array:
         """Stiffness of rods and joint springs, (n, n)."""
         K = np.zeros((self.n, self.n))
@@ -273,10 +284,11 @@ def _prepare(system: System, state: State, inputs: Inputs | None) -> tuple[Core,
 def inverse_dynamics(system: System, state: State, inputs: Inputs | None = None) -> Array:
     """Residual R at a motion: the generalized force that must act beyond the inputs to produce it.
 
-    Zero along a free motion. For a free base the first six entries are the body wrench on the base.
+    Zero along a free motion, except for imposed coordinates, where it is the effort. For a free base the first six
+    entries are the body wrench on the base.
     """
     kernels, a, u = _prepare(system, state, inputs)
-    return kernels.residual(a, u)[: kernels.coordinates]
+    return kernels.released.residual(a, u)[: kernels.coordinates]
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +308,7 @@ def tangent_inverse_dynamics(
 ) -> TangentInverseDynamics:
     """Exact tangent of :func:`inverse_dynamics`; ``dQ_dq_ddot`` is the mass matrix."""
     kernels, a, u = _prepare(system, state, inputs)
-    c = kernels.coordinates
+    kernels, c = kernels.released, kernels.coordinates
     K, D, M = (kernels.tangent(a, u, w) for w in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
     Q = kernels.residual(a, u)[:c]
     return TangentInverseDynamics(Q, K[:c, :c], D[:c, :c], M[:c, :c], K[c:, :c])
@@ -306,7 +318,7 @@ def mass_matrix(system: System, state: State) -> Array:
     """M(q), symmetric positive definite, (coordinates, coordinates)."""
     kernels, a, u = _prepare(system, state, None)
     c = kernels.coordinates
-    return kernels.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
+    return kernels.released.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
 
 
 def forward_dynamics(system: System, state: State, inputs: Inputs | None = None) -> State:

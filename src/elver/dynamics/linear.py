@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from elver.actuation import Imposed
 from elver.dynamics.core import arrays, core, tangent_inverse_dynamics
 from elver.errors import BadInput
 from elver.system import Inputs, State, System
@@ -61,7 +62,11 @@ def linearize(system: System, state: State, inputs: Inputs | None = None) -> Lin
     a = arrays(state)
     R = kernels.residual(a, u)[:c]
     columns = []
-    for k in range(len(system.channels)):
+    for k, channel in enumerate(system.channels):
+        if isinstance(channel, Imposed):
+            # a coordinate, slowly: what its displacement asks of the others
+            columns.append(-t.dQ_dq[:, c - kernels.n + system.imposed_columns(channel)[0]])
+            continue
         v = u.copy()
         v[k] += 1.0
         columns.append(-(kernels.residual(a, v)[:c] - R))
@@ -81,6 +86,8 @@ def modes(system: System, state: State, inputs: Inputs | None = None, count: int
     if count < 1:
         raise BadInput(f"count = {count}: ask for at least one mode")
     linear = linearize(system, state, inputs)
+    if not linear.M.size:
+        raise BadInput("modes: nothing in this system can move: all coordinates are imposed or held, or there are none")
     M, D, K, Z = linear.M, linear.D, linear.K, linear.basis
     symmetric = np.max(np.abs(K - K.T)) < 1e-7 * np.max(np.abs(K))
     if symmetric and not np.any(D):

@@ -20,6 +20,8 @@ __all__ = ["Gauss", "GaussLegendre4", "ImplicitMidpoint"]
 class Gauss(Method):
     """Collocation at the Gauss points of the step."""
 
+    # the unknowns are accelerations: what Newton leaves in them adds up over many short steps
+    tolerance: float = 1e-14
     stages = 1
 
     @property

@@ -278,11 +278,18 @@ def _fixed(
         if steps < grid.size - 1:
             raise NotConverged(
                 f"simulate: Newton failed at t = {times[done]:g} s even with a step of "
-                f"{step / 2**march.method.halvings:.1e} s; try a smaller step, damping in the material, or "
-                "GeneralizedAlpha(rho_inf=0.5); .result holds the run so far"
+                f"{step / 2**march.method.halvings:.1e} s; {_advice(march)}; .result holds the run so far"
             )
         spent = max(clock.perf_counter() - began, 1e-6)
         chunk = int(np.clip(chunk * _CHUNK_SECONDS / spent, chunk // 2 + 1, 4 * chunk))
+
+
+def _advice(march: _March) -> str:
+    """What may help a step that Newton cannot take."""
+    advice = "try a smaller step, damping in the material, or GeneralizedAlpha(rho_inf=0.5)"
+    if march.system.mechanism.tree.cuts:
+        advice += "; a loop driven beyond its reach or through a singular position cannot go on at all"
+    return advice
 
 
 def _adaptive(

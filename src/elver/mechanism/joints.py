@@ -106,6 +106,9 @@ class Joint:
             wanted = ", ".join(f"{name} [{unit}]" for name, unit in zip(self.coordinate_names, self.coordinate_units))
             raise BadInput(f"{label} = {start!r}: give {self.n} numbers" + (f", {wanted}" if wanted else ""))
         values = finite(label, np.ravel(np.asarray(start)), (self.n,), "rad or m")
+        for value, unit in zip(values, self.coordinate_units):
+            if unit == "rad" and abs(value) > 4.0 * np.pi:
+                raise BadInput(f"{label} = {value:g} rad is more than two turns: angles are in radians, not degrees")
         if self.coordinate_names[-3:] == _ROTATION_VECTOR and (angle := np.linalg.norm(values[-3:])) > np.pi:
             raise BadInput(
                 f"{label}: the rotation vector turns by {angle:g} rad; give the same rotation with at most pi, "

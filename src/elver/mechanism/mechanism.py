@@ -259,8 +259,8 @@ def _check_names(parts: Iterable[Part]) -> None:
         if part.name in seen:
             kind = type(part).__name__
             raise BadInput(f"two parts are named {part.name!r}: give each its own, such as {kind}(..., name='left')")
-        if part.name == "world":
-            raise BadInput("a part is named 'world': give it another name=...")
+        if part.name in ("world", "base"):
+            raise BadInput(f"a part is named {part.name!r}, which has a meaning of its own: give it another name=...")
         seen.add(part.name)
 
 

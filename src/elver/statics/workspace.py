@@ -34,9 +34,8 @@ Progress: TypeAlias = Callable[[int, int], None]
 Cell: TypeAlias = tuple[int, int]
 
 _LONGEST_MOVE = 0.6  # rad of bending over a rod or of a joint, from cell to cell: further is another branch
-_BEND = 0.3  # part of a step by which a sheet may depart from its tangent
-_PARTS, _FIRST_PARTS = (1, 2, 4, 8), (1, 2, 4, 8, 16, 32)  # a move that fails is tried again in parts
-_EDGE = 0.05  # of the distance of two cells: how well the end of what is reached is known
+_BEND = 0.5  # part of a step by which a sheet may depart from its tangent
+_SHORTEST_PART = 1 / 16  # of the distance of two cells: a move that fails is tried again in parts
 
 
 def workspace(
@@ -300,26 +299,30 @@ class _Map:
         return _Point(_at_rest(first.state), first.inputs.copy())
 
     def fill(self, first: Equilibrium, progress: Progress | None) -> None:
-        """Solve all cells that can be reached, then the edges of what is reached."""
+        """Solve all cells that can be reached, and remember how far the moves came that failed."""
         here = self.known(first)
         begin = tuple(int(np.argmin(np.abs(axis - x))) for axis, x in zip(self.axes, self.solver.where(here)))
-        waiting: deque[tuple[Cell, _Point]] = deque([((begin[0], begin[1]), here)])
+        waiting: deque[tuple[Cell, Cell | None]] = deque([((begin[0], begin[1]), None)])
+        ends: dict[tuple[Cell, Cell], _Point] = {}
         total = self.reached.size
         while waiting:
-            cell, near = waiting.popleft()
+            cell, origin = waiting.popleft()
             if self.reached[cell]:
                 continue
-            found = self._solve(self._place(cell), near, _PARTS if self.cells else _FIRST_PARTS)
-            if found is None:
+            near = here if origin is None else self.cells[origin].point
+            found, arrived = self._walk(near, self._place(cell), 1 / 32 if origin is None else _SHORTEST_PART)
+            if not arrived:
+                if origin is not None:
+                    ends[origin, cell] = found
                 continue
             self.cells[cell] = self._seen(found)
             self.reached[cell] = True
-            waiting.extend((other, found) for other in self._beside(cell) if not self.reached[other])
+            waiting.extend((other, cell) for other in self._beside(cell) if not self.reached[other])
             if progress is not None and len(self.cells) % 20 == 0:
                 progress(len(self.cells), total)
-        failed = [(cell, other) for cell in self.cells for other in self._beside(cell) if not self.reached[other]]
-        for cell, other in failed:
-            self.edges[cell, other] = self._edge(cell, other)
+        for (cell, other), point in ends.items():
+            if not self.reached[other]:
+                self.edges[cell, other] = self.solver.where(point), self._seen(point)
         if progress is not None:
             progress(total, total)
 
@@ -331,31 +334,18 @@ class _Map:
     def _place(self, cell: Cell) -> Array:
         return np.array([axis[k] for axis, k in zip(self.axes, cell, strict=True)])
 
-    def _solve(self, stop: Array, near: _Point, parts: Sequence[int]) -> _Point | None:
-        start = self.solver.where(near)
-        for count in parts:
-            at: _Point | None = near
-            for k in range(1, count + 1):
-                assert at is not None
-                at = self.solver.solve(at, start + (stop - start) * k / count)
-                if at is None:
-                    break
-            if at is not None:
-                return at
-        return None
-
-    def _edge(self, cell: Cell, other: Cell) -> tuple[Array, _Seen]:
-        """How far one comes from a cell toward a neighbour that is not reached."""
-        inside, outside = self._place(cell), self._place(other)
-        point, low, high = self.cells[cell].point, 0.0, 1.0
-        while high - low > _EDGE:
-            middle = 0.5 * (low + high)
-            found = self._solve(inside + middle * (outside - inside), point, (1,))
-            if found is None:
-                high = middle
+    def _walk(self, near: _Point, stop: Array, least: float) -> tuple[_Point, bool]:
+        """The point at a place, by shorter moves where a long one fails; else the last point, and False."""
+        start, done, part = self.solver.where(near), 0.0, 1.0
+        while done < 1.0:
+            found = self.solver.solve(near, start + min(1.0, done + part) * (stop - start))
+            if found is not None:
+                near, done = found, done + part
             else:
-                point, low = found, middle
-        return inside + low * (outside - inside), self._seen(point)
+                part *= 0.5
+                if part < least:
+                    return near, False
+        return near, True
 
     def _seen(self, found: _Point) -> _Seen:
         kernels, solver = self.solver.core, self.solver

@@ -220,6 +220,7 @@ def assemble(system: System) -> Assembly:
         closure_rows=_ints(closures["rows"]).reshape(-1, 2),
         row_kind=_ints(closures["kind"]),
         row_axes=_floats(closures["axes"]).reshape(-1, 6),
+        row_soft=np.zeros(len(closures["kind"])),
     )
     length = _size(system)
     scale = np.ones(n)

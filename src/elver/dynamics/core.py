@@ -52,6 +52,8 @@ Array = NDArray[np.float64]
 
 # Below this, relative to the largest, a singular value is rounding.
 _RANK = 1e-14
+# Compliance of closures that repeat each other, in units of length²/energy: far below any rod's, far above rounding.
+_SOFT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +93,8 @@ class Core:
         """Set closure rows that depend on others to zero (their multiplier is then zero), and say which.
 
         A row whose gradient is the same combination of the others' at several random states says nothing new:
-        the z of a planar loop, or a section held twice. Where it contradicts them the closure cannot be met.
+        the z of a planar loop, or a section held twice. Where it contradicts them the closure cannot be met. Others
+        depend on the rest only where the loops are closed (a planar loop around a body that is free in space).
         """
         names = [name for name, _ in self.system.multipliers]
         held, L = len(self.program.row_axes), self.assembly.length
@@ -130,6 +133,15 @@ class Core:
                 )
             dropped.append(names[j])
             self.program.row_axes[j] = 0.0
+        shared = self._redundant_once_closed(kept, scale, units)
+        self.program.row_soft[shared] = _SOFT * units[shared] ** 2 / self.assembly.energy
+        if shared:
+            warnings.warn(
+                f"redundant once the loops are closed: {', '.join(names[j] for j in shared)} hold what is held "
+                "already; motions are not affected, but such forces are shared and not determined",
+                ElverWarning,
+                stacklevel=4,
+            )
         if dropped:
             of_holds = any(name.split("/")[0] in self._hold_names() for name in dropped)
             warnings.warn(
@@ -139,6 +151,47 @@ class Core:
                 ElverWarning,
                 stacklevel=4,
             )
+
+    def _redundant_once_closed(self, kept: list[int], scale: Array, units: Array) -> list[int]:
+        """Rows among ``kept`` that add nothing to the others at any of several states with all loops closed."""
+        if not kept:
+            return []
+        random = np.random.default_rng(1)
+        samples: list[Array] = []
+        for trial in range(8):
+            J = self._closed_gradient(kept, scale, units, 0.3 * random.normal(size=self.coordinates) * (trial > 0))
+            if J is None:
+                continue
+            samples.append(J)
+            if np.linalg.matrix_rank(J, tol=1e-7) == len(kept):
+                return []
+            if len(samples) == 3:
+                break
+        if len(samples) < 3:
+            return []
+        used: list[int] = []
+        for k in range(len(kept)):
+            if any(np.linalg.matrix_rank(J[[*used, k]], tol=1e-7) > len(used) for J in samples):
+                used.append(k)
+        return [j for k, j in enumerate(kept) if k not in used]
+
+    def _closed_gradient(self, kept: list[int], scale: Array, units: Array, aside: Array) -> Array | None:
+        """Gradients of the rows ``kept`` at a state with closed loops, sought from the start moved ``aside``."""
+        c, free = self.coordinates, self.coordinates - self.n
+        u = self.system.input_vector(self.system.signals(None), 0.0)
+        state, step = self.system.rest(), scale * aside
+        for _ in range(12):
+            g = state.g @ se3.exp(step[:6]) if free else state.g
+            state = state.with_(g=g, q=state.q + step[free:])
+            a = arrays(state)
+            matrix = self.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
+            J = matrix[c:, :c][kept] * scale / units[kept, None]
+            gap = self.residual(a, u, jets=1)[c:][kept] / units[kept]
+            if np.max(np.abs(gap)) < 1e-11:
+                return J
+            increment = -np.linalg.lstsq(J, gap, rcond=1e-9)[0]
+            step = scale * increment / max(1.0, float(np.max(np.abs(increment))))
+        return None
 
     def _hold_names(self) -> list[str]:
         return [hold.name or f"hold-{k + 1}" for k, hold in enumerate(self.system.mechanism.holds)]
@@ -372,9 +425,12 @@ def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
     unit[c:] /= np.where(gradient > 0.0, gradient, 1.0)
     unit = unit[moves]
     left, values, right = np.linalg.svd(unit[:, None] * matrix[np.ix_(moves, moves)] * unit)
-    if values.size == 0 or values[-1] > _RANK * values[0]:
+    full = values > _RANK * values[0] if values.size else np.ones(0, dtype=bool)
+    # where closed loops share forces, the smallest that do
+    shared = np.any(kernels.program.row_soft) and np.max(np.abs(right[~full][:, : moves[:c].sum()]), initial=0.0) < 1e-6
+    if np.all(full) or shared:
         solution = np.zeros(load.size)
-        solution[moves] = unit * (right.T @ ((left.T @ (unit * load[moves])) / values))
+        solution[moves] = unit * (right[full].T @ ((left[:, full].T @ (unit * load[moves])) / values[full]))
         return solution
     base = [f"base/{what}_{axis}" for what in ("rotation", "position") for axis in "xyz"] if system.free else []
     names = np.array([*base, *system.coordinate_names, *(name for name, _ in system.multipliers)])[moves]

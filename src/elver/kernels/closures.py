@@ -177,11 +177,17 @@ def closure_rates(closure_frame, closure_rows, closure, eta, out, start):
 
 
 @inner
-def closure_diagonal(size, row_axes, matrix):
-    """Unit diagonal for redundant rows, whose equation is λ = 0."""
+def closure_diagonal(size, row_axes, row_soft, matrix):
+    """Unit diagonal for redundant rows, whose equation is λ = 0; a little compliance for those that become so.
+
+    The compliance makes the matrix regular and is not in the residual: closures are met exactly, and forces that the
+    closed loops share stay near where they were.
+    """
     for j in range(row_axes.shape[0]):
         if not closure_is_active(row_axes[j]):
             matrix[size + j, size + j] = 1.0
+        else:
+            matrix[size + j, size + j] -= row_soft[j]
 
 
 @kernel

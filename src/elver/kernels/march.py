@@ -35,6 +35,8 @@ __all__ = ["March", "march_for", "march_gauss", "march_one_step", "solve_static"
 
 Floats = NDArray[np.float64]
 
+_ASIDE = 0.3  # of the unit of a coordinate: rad in a joint, or of bending over a rod
+
 
 class March(NamedTuple):
     """Scratch arrays of the solvers."""
@@ -300,7 +302,7 @@ def _newton_step(
             memory[0] = min(max(first, 1e-3), 0.9)
             if first > 0.02:
                 memory[1] = -1.0  # the next step begins with a new matrix
-            if _far(m.total, m.scale, offset):
+            if _far(m.total, q, m.scale, offset, h, multipliers.size > 0):
                 break
             return count
         if fresh and contraction > 0.1:
@@ -311,18 +313,22 @@ def _newton_step(
 
 
 @kernel
-def _far(increment, scale, offset):
-    """True when a strain turns the rod by more than a full turn in one step, or is not a number.
+def _far(increment, q, scale, offset, h, closed):
+    """True for a step that goes where no motion goes: to another solution of its equations, or to no number.
 
-    The equations of a long step have further solutions, wound up and with no limit on their energy. Newton may find
-    one of them; a step that far is refused and divided.
+    The equations of a long step have further solutions, with no limit on their energy, and Newton may find one of
+    them. A strain that turns the rod by more than a full turn is refused; and, with closures, whose multipliers
+    feed such solutions, any coordinate that leaves the way of its velocity by more than a fraction of its unit.
     """
-    largest = 0.0
+    largest, aside = 0.0, 0.0
     for k in range(offset, increment.size):
         value = abs(increment[k]) / scale[k]
         if not value <= largest:
             largest = value
-    return not largest <= 6.3
+        value = abs(increment[k] - h * q[1, k - offset]) / scale[k]
+        if not value <= aside:
+            aside = value
+    return not largest <= 6.3 or (closed and not aside <= _ASIDE)
 
 
 @kernel
@@ -564,7 +570,9 @@ def _newton_gauss(
                         )
                         # closures: from h² ā_ij J, at the level of position, to h a_ij J
                         ratio = m.weights[1] / m.weights[0]
-                        _put_block(on_se3, offset, m.base, work.matrix, i, j, coordinates, ratio, m.big)
+                        _put_block(
+                            on_se3, offset, m.base, work.matrix, i, j, coordinates, ratio, program.row_soft, m.big
+                        )
                 if lu_factor(m.big, m.big_pivots) < 1e-300:
                     memory[1] = -1.0
                     return -1
@@ -575,6 +583,10 @@ def _newton_gauss(
                 closure_rates(
                     program.closure_frame, program.closure_rows, work.closure, work.eta, work.residual, coordinates
                 )
+                # off the closed loops, rows that depend on others there would lock the motion: they carry no force
+                for j in range(program.row_soft.size):
+                    if program.row_soft[j] > 0.0:
+                        work.residual[coordinates + j] = m.stage_multipliers[i, j]
                 if offset > 0 and on_se3 == 0:
                     # rows of the base in the chart of the unknowns: moments in body axes, forces in world axes
                     f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
@@ -608,7 +620,7 @@ def _newton_gauss(
             memory[0] = min(max(first, 1e-3), 0.9)
             if first > 0.02:
                 memory[1] = -1.0
-            if _far(m.stage[2, s - 1], m.scale, offset):
+            if _far(m.stage[2, s - 1], q, m.scale, offset, tableau[0, s - 1] * h, multipliers.size > 0):
                 break
             return count
         if fresh and contraction > 0.1:
@@ -646,7 +658,7 @@ def _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base, given_t
 
 
 @kernel
-def _put_block(on_se3, offset, base, matrix, i, j, coordinates, ratio, big):
+def _put_block(on_se3, offset, base, matrix, i, j, coordinates, ratio, row_soft, big):
     """Block (i, j) of the stage matrix, with the force rows of a base on SO(3)×R³ in world axes."""
     size = matrix.shape[0]
     for r in range(size):
@@ -657,6 +669,13 @@ def _put_block(on_se3, offset, base, matrix, i, j, coordinates, ratio, big):
             elif k >= coordinates and i != j:
                 value = 0.0  # a multiplier acts at its own stage
             big[i * size + r, j * size + k] = value
+    for k in range(row_soft.size):
+        if row_soft[k] > 0.0:
+            row = big[i * size + coordinates + k]
+            for r in range(size):
+                row[j * size + r] = 0.0
+            if i == j:
+                row[j * size + coordinates + k] = 1.0
     if offset > 0 and on_se3 == 0:
         for k in range(size):
             f0 = big[i * size + 3, j * size + k]

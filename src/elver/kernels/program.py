@@ -88,6 +88,7 @@ class Program(NamedTuple):
     closure_rows: Ints  # (closures, 2) first row, number of rows
     row_kind: Ints  # (rows,) 0: Ā (log R; p), 1: u·R w
     row_axes: Floats  # (rows, 6) row of Ā, or (u; w)
+    row_soft: Floats  # (rows,) compliance, in the Newton matrix alone, of rows that depend on others in closed loops
 
 
 class Work(NamedTuple):
@@ -253,4 +254,5 @@ def smallest_program() -> Program:
         closure_rows=ints(0, 2),
         row_kind=ints(0),
         row_axes=floats(0, 6),
+        row_soft=floats(0),
     )

@@ -304,7 +304,7 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
         rows_at, p.span_tendon, p.span_slot, p.tendon_input, p.tendon_factor, p.tendon_row, multipliers, inputs,
         p.slot_path, paths, w.span, w.span_stiffness, w.saved, v, row, matrix,
     )
-    closure_diagonal(rows_at, p.row_axes, matrix)
+    closure_diagonal(rows_at, p.row_axes, p.row_soft, matrix)
     strain_tangent(
         offset, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop, p.point_block, p.point_phi,
         p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,

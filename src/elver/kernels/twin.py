@@ -359,6 +359,7 @@ def _evaluate(
             held = closure(int(program.row_kind[j]), program.row_axes[j], relative)
             R[k] = held.value
             matrix[k] += held.row @ d_rel
+            matrix[k, k] -= program.row_soft[j]
             F_s += multipliers[j] * held.row
             d_F_s += multipliers[j] * held.gradient @ d_rel[:3]
             d_F_s[:, k] += held.row

@@ -160,8 +160,8 @@ def _loop_peers(accuracy: float) -> dict[str, float | None]:
     settings: Sequence[tuple[int, float]] = [(2, 2e-2), (3, 2e-2), (4, 1e-2), (6, 1e-2), (6, 5e-3), (8, 5e-3)]
 
     def attempt(elements: int, step: float) -> tuple[float, float]:
-        seconds, path = exudyn_path(elements, step)
-        return seconds / DURATION, distance(path, loop_reference())
+        runs = [exudyn_path(elements, step) for _ in range(3)]  # and once more: as many tries as we have, or more
+        return min(seconds for seconds, _ in runs) / DURATION, distance(runs[0][1], loop_reference())
 
     return {"exudyn-planar": others.first_that_reaches(accuracy, attempt, settings)}
 

@@ -1,4 +1,4 @@
-"""The common rod in other tools: Exudyn's 3-D beam and planar cable, and PyElastica.
+"""The common rod in other tools: Exudyn's 3-D beam and planar cable, and PyElastica; and a two-rod loop in Exudyn.
 
 Nothing is imported before it is asked for. Each is used as its makers show it, with the settings that served it
 best: Exudyn with Euler parameters, sparse matrices and modified Newton (generalised-α 0.95); PyElastica with the
@@ -145,6 +145,66 @@ def exudyn_release(
     system.SolveDynamic(settings)
     seconds = time.process_time() - start
     return seconds, system.GetSensorStoredData(sensor)[:, 1:][:, axes]
+
+
+def exudyn_loop(
+    n: int, step: float, duration: float, instant: float, distance: float, length: float,
+    mass_per_length: float, EI: float, EA: float,
+    torque_left: Callable[[float], float], torque_right: Callable[[float], float],
+) -> tuple[float, np.ndarray]:  # fmt: skip
+    """CPU seconds of the time integration alone, and the common tip every ``instant`` [s], of two rods of n cables.
+
+    Each is hinged to the ground at x = ∓distance/2 and driven there by a torque [N m]; their tips are hinged together.
+    Bent rods that hardly stretch lock in the default quadrature; with the mixed Lobatto rule three elements do as well
+    as six. The torques are set once per step: user functions of a load are called in every iteration.
+    """
+    import exudyn as exu
+    import exudyn.itemInterface as item
+    from exudyn.beams import GenerateBeamElementsAlongLine
+
+    container = exu.SystemContainer()
+    system = container.AddSystem()
+    cable = item.ObjectANCFCable2D(
+        massPerLength=mass_per_length, bendingStiffness=EI, axialStiffness=EA, useReducedOrderIntegration=2
+    )
+    apex = [0, np.sqrt(length**2 - 0.25 * distance**2), 0]
+    rods = [
+        GenerateBeamElementsAlongLine(
+            system, [x, 0, 0], apex, n, beamTemplate=cable, groundConstraintsStart=[True, True, False, False]
+        )
+        for x in (-0.5 * distance, 0.5 * distance)
+    ]
+    loads = []
+    for made in rods:
+        base = system.AddMarker(item.MarkerBodyRigid(bodyNumber=made["elements"][0], localPosition=[0, 0, 0]))
+        loads.append(system.AddLoad(item.LoadTorqueVector(markerNumber=base, loadVector=[0, 0, 0])))
+    tips = [made["nodes"][-1] for made in rods]
+    for axis in (0, 1):
+        ends = [system.AddMarker(item.MarkerNodeCoordinate(nodeNumber=tip, coordinate=axis)) for tip in tips]
+        system.AddObject(item.ObjectConnectorCoordinate(markerNumbers=ends))
+
+    def drive(system: Any, t: float) -> bool:  # t is the end of the step
+        system.SetLoadParameter(loads[0], "loadVector", [0, 0, torque_left(t)])
+        system.SetLoadParameter(loads[1], "loadVector", [0, 0, torque_right(t)])
+        return True
+
+    system.SetPreStepUserFunction(drive)
+    position = exu.OutputVariableType.Position
+    sensor = system.AddSensor(item.SensorNode(nodeNumber=tips[0], storeInternal=True, outputVariableType=position))
+    system.Assemble()
+    settings = _exudyn_settings()
+    integration = settings.timeIntegration
+    integration.endTime, integration.numberOfSteps = duration, round(duration / step)
+    integration.generalizedAlpha.spectralRadius = 0.9
+    integration.newton.useModifiedNewton = True
+    # forces of the axial stiffness at rest are rounded at 1e-10 N: asked for that, it halves its step without end
+    integration.newton.absoluteTolerance = integration.newton.relativeTolerance = 1e-6
+    integration.adaptiveStep = False
+    settings.solution.sensors.writePeriod = instant
+    start = time.process_time()
+    system.SolveDynamic(settings)
+    seconds = time.process_time() - start
+    return seconds, system.GetSensorStoredData(sensor)[:, 1:]
 
 
 # PyElastica -------------------------------------------------------------------------------------------------

@@ -198,6 +198,61 @@ def test_free_motions_are_named(robots):
     np.testing.assert_allclose(ev.equilibrium(system, guess=state).state.q, state.q, atol=1e-12)
 
 
+def test_a_linkage_driven_twice_says_so(robots):
+    """Two imposed angles of a four-bar: they contradict each other, by much or by little."""
+
+    def driven_twice(crank, rocker):
+        single = robots.four_bar(start=(crank, -2.285, rocker), gravity=True)
+        drives = [ev.Imposed(single.mechanism.joint(name), name=name) for name in ("drive", "D")]
+        return robots.planar(single.mechanism.joints, drives, single.loads)
+
+    with pytest.raises(ev.NotConverged, match=r"loop closed by revolute 'B' .*open by 0\.\d+ m.*impose other motions"):
+        ev.equilibrium(driven_twice(1.0, -0.5))
+    state = ev.assemble(robots.four_bar(imposed=True))
+    with pytest.raises(ev.NotConverged, match=r"B/force_\w hold what other closures and imposed motions hold already"):
+        ev.equilibrium(driven_twice(1.0, float(state.q[2]) + 1e-5))
+
+
+def test_a_stewart_platform_of_rigid_legs():
+    """Six legs that lengthen, on universal joints and balls: forward, back, and with legs free to spin."""
+    top = ev.RigidBody.cylinder(radius=0.2, length=0.02, mass=1.0, axis="z", name="top")
+
+    def platform(foot_joint):
+        joints, drives = [], []
+        for k in range(6):
+            side = 0.2 if k % 2 else -0.2
+            at, head = 2 * np.pi / 3 * (k // 2) + side, 2 * np.pi / 3 * ((k + 1) // 2) - side - np.pi / 3
+            tube, piston = (
+                ev.RigidBody.cylinder(radius=0.01, length=0.2, mass=0.1, axis="z", name=f"{name}{k}")
+                for name in ("tube", "piston")
+            )
+            leg = ev.Prismatic((tube, (0, 0, 0.1)), (piston, (0, 0, -0.1)), axis="z", name=f"leg{k}", start=0.05)
+            foot = (0.3 * np.cos(at), 0.3 * np.sin(at), 0.0)
+            ball = (top, (0.2 * np.cos(head), 0.2 * np.sin(head), 0.0))
+            joints += [
+                foot_joint(("world", foot), (tube, (0, 0, -0.1)), name=f"foot{k}"),
+                leg,
+                ev.Spherical((piston, (0, 0, 0.1)), ball, name=f"ball{k}"),
+            ]
+            drives.append(ev.Imposed(leg, name=f"length{k}"))
+        return ev.System(ev.Mechanism(joints), drives, [ev.Gravity()])
+
+    system = platform(ev.Universal)
+    home = ev.equilibrium(system)
+    assert home.stable
+    g = home.pose(top)
+    # legs of 0.45 m from feet on a circle to balls above
+    foot, ball = system.mechanism.joint("foot0").a.g[:3, 3], (g @ system.mechanism.joint("ball0").b.g)[:3, 3]
+    assert np.linalg.norm(ball - foot) == pytest.approx(0.45, abs=1e-9)
+    assert ev.singularity(system, home, top).kinds == ()
+    answer = ev.inverse_statics(system, g[:3, 3] + [0.02, 0.01, 0.05], g[:3, :3], part=top)
+    moved = (answer.equilibrium.pose(top) @ system.mechanism.joint("ball3").b.g)[:3, 3]
+    length = np.linalg.norm(moved - system.mechanism.joint("foot3").a.g[:3, 3]) - 0.4
+    assert answer.inputs["length3"] == pytest.approx(length, abs=1e-8)
+    with pytest.raises(ev.BadInput, match=r"nothing resists 6 motions of foot\d/theta_z"):
+        ev.equilibrium(platform(ev.Spherical))
+
+
 def test_a_rod_on_a_ball_may_spin(robots):
     rod = ev.Rod(0.3, ev.Circle(2e-3), ev.Material(1e9, 1000.0, poisson=0.4), ev.Legendre.kirchhoff(3), name="bob")
     ball = ev.Spherical("world", (rod, "base"), name="ball", start=(0.0, 0.3, 0.2))

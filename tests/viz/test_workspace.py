@@ -44,7 +44,7 @@ def test_a_map_is_drawn_with_the_robot_on_it(mapped, tmp_path):
 def test_the_triangles_cover_what_is_reached(mapped):
     _, places, _ = mapped
     mesh, eigenvalue, stiffness = _triangles(places, positions=False)
-    count = int(places["reached"].sum()) + places.sizes["edge"]
+    count = int(places["reached"].sum()) + places.sizes["edge"] + places.sizes["snap"]
     assert eigenvalue.shape == stiffness.shape == mesh.x.shape == (count,)
     cell = np.prod([np.ptp(places[name].values) / (places.sizes[name] - 1) for name in ("wanted_x", "wanted_y")])
     kept = mesh.triangles[~mesh.mask] if mesh.mask is not None else mesh.triangles

@@ -33,7 +33,7 @@ REACHED = 1e-2  # rad or lengths of the robot: a gap that Newton closes exactly
 _BEND = 0.5  # rad over the rod: curvature of the shapes to start from
 _SOFTNESS = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # w, in units of EI/L per L² or rad²
 _FURTHER = 12  # starts with joints turned at random, where the first ones do not close
-_EXACT = 1e-12  # rad or lengths of the robot
+_EXACT, _CLOSED = 1e-12, 1e-8  # rad or lengths of the robot: wanted, and taken where rounding of the inputs forbids it
 # A run may start from a state that was read from a file with six digits; more than that is a mistake.
 _OPEN, _OPENING = 1e-6, 1e-4  # rad or L, and per second
 
@@ -119,7 +119,7 @@ def assemble(system: System, inputs: Inputs | None = None, guess: State | None =
         a = closed(kernels, a, u)
         left = gap(kernels, a, u)
         state = _seen(a, start)
-        if left > 1e-9:
+        if left > _CLOSED:
             raise NotConverged(f"assemble: {cannot_close(kernels, a, u)}", result=state)
         return _with_rates(kernels, state, inputs)
     return _seen(a, start)
@@ -129,8 +129,9 @@ def cannot_close(kernels: Core, a: Arrays, u: Array) -> str:
     """What to say of a shape that does not meet the closures."""
     worst = widest(gaps(kernels, a, u), kernels.assembly.length)
     return (
-        f"the closures cannot be met: in the nearest shape found, {worst}; "
-        "move the ends nearer, lengthen the parts, or free a joint or a strain"
+        f"the closures cannot be met: in the nearest shape found, {worst}; move the ends nearer, lengthen the parts, "
+        + ("impose other motions, or fewer, " if kernels.system.imposed else "")
+        + "or free a joint or a strain"
     )
 
 

@@ -268,12 +268,12 @@ def _ramp(system: System, a: Arrays, time: float, target: Array, solver: _Solver
             why = _REASONS.get(status, "jumped to another shape")
             norms = solver.norms or (float("nan"),)
             here = constrained(solver.core, a, system.ramped(target, reached))
-            free, idle = free_motions(here), here.idle_rows()
+            free, idle = free_motions(here), ", ".join(here.idle_rows())
             raise NotConverged(
                 f"equilibrium: Newton {why} beyond {100.0 * reached:.1f} % of the inputs "
                 f"(residual {norms[-1]:.1e}, wanted {solver.tolerance:.0e}); "
                 + (f"there nothing resists {free}; " if free else "")
-                + (f"there the closures {', '.join(idle)} depend on each other; " if idle else "")
+                + (f"there {idle} hold what other closures and imposed motions hold already; " if idle else "")
                 + "there may be no equilibrium beyond: "
                 "follow the branch with continuation(...), or lighten the load; .result holds the last one found",
                 history=norms,

@@ -65,7 +65,8 @@ def workspace(
     in ``stability`` [J]; ``stiffness``, the least force per motion with which the part resists being displaced while
     inputs are held [N/m]; ``condition``, the largest over the smallest motion of the part's position per motion of the
     inputs (inf where inputs stop moving it); its ``position`` [m]; and ``inputs``, ``q`` and ``multipliers``. The
-    same at the *edges*, the last points reached between a cell and its neighbour that is not.
+    same at every ``edge``, the last point reached between a cell and its neighbour that is not, and at every ``snap``,
+    where the eigenvalue changes its sign between two neighbours, or between a cell and its edge.
     """
     if len(over) != 2:
         raise BadInput(f"over has {len(over)} entries: a map has two, inputs or positions such as ('x', 'y')")
@@ -290,7 +291,9 @@ class _Map:
         self.at = at if isinstance(part, Rod) else None
         self.reached = np.zeros(tuple(axis.size for axis in axes), dtype=bool)
         self.cells: dict[Cell, _Seen] = {}
+        # between a cell and a neighbour, with the place on the axes: the last point reached, and where it snaps
         self.edges: dict[tuple[Cell, Cell], tuple[Array, _Seen]] = {}
+        self.snaps: dict[tuple[Cell, Cell], tuple[Array, _Seen]] = {}
         self._observer: Target | None = None
 
     @staticmethod
@@ -323,6 +326,14 @@ class _Map:
         for (cell, other), point in ends.items():
             if not self.reached[other]:
                 self.edges[cell, other] = self.solver.where(point), self._seen(point)
+        for cell, one in self.cells.items():
+            for other in self._beside(cell):
+                if self.reached[other]:
+                    end = (self._place(other), self.cells[other]) if cell < other else None
+                else:
+                    end = self.edges.get((cell, other))
+                if end is not None and one.eigenvalue * end[1].eigenvalue < 0.0:
+                    self.snaps[cell, other] = self._snap((self._place(cell), one), end)
         if progress is not None:
             progress(total, total)
 
@@ -346,6 +357,23 @@ class _Map:
                 if part < least:
                     return near, False
         return near, True
+
+    def _snap(self, first: tuple[Array, _Seen], last: tuple[Array, _Seen]) -> tuple[Array, _Seen]:
+        """Where the least eigenvalue is zero between two points: false position, halved now and then."""
+        (start, low), (stop, high) = first, last
+        a, b, f_a, f_b = 0.0, 1.0, low.eigenvalue, high.eigenvalue
+        place, best = first if abs(f_a) < abs(f_b) else last
+        for step in range(8):
+            x = 0.5 * (a + b) if step % 3 == 2 else (a * f_b - b * f_a) / (f_b - f_a)
+            point, arrived = self._walk(best.point, start + x * (stop - start), 1 / 4)
+            if not arrived:
+                break
+            seen = self._seen(point)
+            place, best, f = start + x * (stop - start), seen, seen.eigenvalue
+            a, f_a, b, f_b = (x, f, b, f_b) if f * f_a > 0.0 else (a, f_a, x, f)
+            if abs(f) < 1e-3 * max(abs(low.eigenvalue), abs(high.eigenvalue)) or b - a < 1e-2:
+                break
+        return place, best
 
     def _seen(self, found: _Point) -> _Seen:
         kernels, solver = self.solver.core, self.solver
@@ -388,14 +416,15 @@ class _Map:
         else:
             names = [system.channel_names[k] for k in self.solver.channels]
             units = [system.channels[k].unit for k in self.solver.channels]
-        edges = {key: seen for key, (_, seen) in self.edges.items()}
         data = self._table(names, self.reached.shape, self.cells, "")
         data["reached"] = (names, self.reached)
-        data |= self._table(["edge"], (len(edges),), dict(enumerate(edges.values())), "edge/")
-        ends = np.array([[*a, *b] for a, b in edges], dtype=np.int64).reshape(-1, 4)
-        data["edge/cells"] = (["edge", "end"], ends, {"long_name": "indices of the cell reached and of the one not"})
-        places = np.array([place for place, _ in self.edges.values()]).reshape(-1, 2)
-        data["edge/place"] = (["edge", "axis"], places, {"long_name": "place on the axes of the map"})
+        for kind, points in (("edge", self.edges), ("snap", self.snaps)):
+            seen = dict(enumerate(one for _, one in points.values()))
+            data |= self._table([kind], (len(points),), seen, f"{kind}/")
+            cells = np.array([[*a, *b] for a, b in points], dtype=np.int64).reshape(-1, 4)
+            data[f"{kind}/cells"] = ([kind, "end"], cells, {"long_name": "indices of the two cells it lies between"})
+            places = np.array([place for place, _ in points.values()], dtype=float).reshape(-1, 2)
+            data[f"{kind}/place"] = ([kind, "axis"], places, {"long_name": "place on the axes of the map"})
         coordinates: dict[str, Any] = {
             name: (name, axis, {"units": unit}) for name, axis, unit in zip(names, self.axes, units, strict=True)
         }

@@ -92,45 +92,60 @@ def _levels(stiffness: np.ndarray) -> np.ndarray:
 
 
 def _triangles(map: xr.Dataset, positions: bool) -> tuple[Triangulation, np.ndarray, np.ndarray]:
-    """What is reached as triangles, up to the edges, with the eigenvalue and the stiffness at their corners."""
+    """What is reached as triangles, up to the edges, with the eigenvalue and the stiffness at their corners.
+
+    Where it snaps both are zero, and triangles end.
+    """
     reached = map["reached"].values.astype(bool)
     first, second = (map[name].values for name in map["reached"].dims)
-    grid = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1)
-    ends = map["edge/cells"].values.astype(int)
-    places, edge_places = grid, map["edge/place"].values
+    places = np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1)
+    beside = [map[f"{kind}/place"].values for kind in ("edge", "snap")]
     if positions:
         plane = list(_plane(map["position"].values))
-        places, edge_places = map["position"].values[..., plane], map["edge/position"].values[:, plane]
+        places = map["position"].values[..., plane]
+        beside = [map[f"{kind}/position"].values[:, plane] for kind in ("edge", "snap")]
+    corners = np.concatenate([places[reached], *beside])
+    values = []
+    for name in ("eigenvalue", "stiffness"):
+        parts = [map[name].values[reached], map[f"edge/{name}"].values, np.zeros(map.sizes["snap"])]
+        values.append(np.nan_to_num(np.concatenate(parts), nan=0.0, posinf=1e300, neginf=-1e300))
+
+    # numbers of the corners: cells, then edges and snaps by the two cells they lie between
     number = np.full(reached.shape, -1)
     number[reached] = np.arange(int(reached.sum()))
-    count = int(reached.sum())
-    edge = {((a, b), (c, d)): count + k for k, (a, b, c, d) in enumerate(ends.tolist())}
-    corners = np.concatenate([places[reached], edge_places])
+    count, between = int(reached.sum()), {}
+    for kind in ("edge", "snap"):
+        for k, (i, j, m, n) in enumerate(map[f"{kind}/cells"].values.astype(int).tolist()):
+            between[kind, (i, j), (m, n)] = count + k
+        count += map.sizes[kind]
 
-    triangles = []
+    triangles: list[tuple[int, int, int]] = []
     for i in range(reached.shape[0] - 1):
         for j in range(reached.shape[1] - 1):
             ring = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)]
             polygon: list[int] = []
             for a, b in zip(ring, [*ring[1:], ring[0]], strict=True):
-                if reached[a]:
-                    polygon.append(int(number[a]))
-                if (a, b) in edge:
-                    polygon.append(edge[a, b])
-                if (b, a) in edge:
-                    polygon.append(edge[b, a])
-            triangles += [(polygon[0], polygon[k], polygon[k + 1]) for k in range(1, len(polygon) - 1)]
-
-    values = []
-    for name in ("eigenvalue", "stiffness"):
-        value = np.concatenate([map[name].values[reached], map[f"edge/{name}"].values])
-        values.append(np.nan_to_num(value, nan=0.0, posinf=1e300, neginf=-1e300))
+                polygon += [int(number[a])] if reached[a] else []
+                side = (("snap", a, b), ("edge", a, b), ("edge", b, a), ("snap", b, a))
+                polygon += [between[key] for key in side if key in between]
+            triangles += _fans(polygon, count - map.sizes["snap"])
     mesh = Triangulation(corners[:, 0], corners[:, 1], np.array(triangles))
     # an edge that is at its cell makes triangles without area, which contours cannot use
     x, y = corners[mesh.triangles, 0], corners[mesh.triangles, 1]
     area = np.abs((x[:, 1] - x[:, 0]) * (y[:, 2] - y[:, 0]) - (x[:, 2] - x[:, 0]) * (y[:, 1] - y[:, 0]))
     mesh.set_mask(area < 1e-12 * np.max(area))
     return mesh, values[0], values[1]
+
+
+def _fans(polygon: list[int], first_snap: int) -> list[tuple[int, int, int]]:
+    """Triangles of the part of a cell that is reached, parted by the line between its two snaps, if it has two."""
+    snaps = [k for k, corner in enumerate(polygon) if corner >= first_snap]
+    if len(snaps) == 2:
+        a, b = snaps
+        pieces = [polygon[a : b + 1], [*polygon[b:], *polygon[: a + 1]]]
+    else:
+        pieces = [polygon]
+    return [(piece[0], piece[k], piece[k + 1]) for piece in pieces for k in range(1, len(piece) - 1)]
 
 
 def _plane(place: np.ndarray) -> tuple[int, int]:

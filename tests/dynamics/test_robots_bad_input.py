@@ -247,14 +247,14 @@ def test_closures_that_repeat_each_other_in_all_configurations_of_a_linkage_are_
     with pytest.warns(ElverWarning, match="redundant once the loops are closed: J4/force_x, .*forces are shared"):
         state = ev.assemble(system)
     errors = []
-    for method, bound in ((ev.GaussLegendre4(), 1e-6), (ev.GeneralizedAlpha(rho_inf=0.8), 1e-3)):
-        run = ev.simulate(system, state, 0.5, 2.5e-3, method)
+    for method, bound in ((ev.GaussLegendre4(), 1e-7), (ev.GeneralizedAlpha(rho_inf=0.8), 1e-3)):
+        run = ev.simulate(system, state, 0.3, 2.5e-3, method)
         energy = run["energy/total"].values
         assert np.ptp(run["q"].values, axis=0).min() > 0.1
         assert np.ptp(energy) < bound * run["energy/kinetic"].values.max()
         errors.append(run["q"].values[-1])
         # the law of the linkage: opposite turns are equal
-        np.testing.assert_allclose(run["q"].values[:, 0], -run["q"].values[:, 2], atol=1e-9)
+        np.testing.assert_allclose(run["q"].values[:, 0], -run["q"].values[:, 2], atol=1e-7)
     np.testing.assert_allclose(*errors, atol=5e-3)
 
 

@@ -11,6 +11,7 @@ geometrico-static model.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,12 @@ def slide_signals(duration: float) -> dict[str, Any]:
     t = np.linspace(0.0, duration, int(100 * duration) + 1)
     path = make_interp_spline(t, np.array([tilting(x) for x in t]), k=5)
     rates = [path, path.derivative(1), path.derivative(2)]
-    return {f"slide{k + 1}": (lambda t, k=k: [float(x(t)[k]) for x in rates]) for k in range(6)}
+
+    @lru_cache(maxsize=1)  # the six slides ask for the same instant, one after the other
+    def at(t: float) -> np.ndarray:
+        return np.array([x(t) for x in rates])
+
+    return {f"slide{k + 1}": (lambda t, k=k: at(t)[:, k]) for k in range(6)}
 
 
 def _step(x: float) -> float:

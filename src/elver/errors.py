@@ -6,6 +6,7 @@ names the quantity, the value with its unit, and the remedy. Inside the library 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,6 +62,8 @@ def non_negative(name: str, value: Any, unit: str) -> float:
 
 def finite(name: str, value: Any, shape: tuple[int, ...], unit: str) -> np.ndarray:
     """``value`` as a float array of ``shape`` (-1 for any length) with finite entries, else :class:`BadInput`."""
+    if not shape and isinstance(value, float) and math.isfinite(value):
+        return np.asarray(value)  # the usual case, many times in a run
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):

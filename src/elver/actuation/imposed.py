@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -63,7 +64,7 @@ class Imposed:
         """Place of the coordinate within the joint or rod, counted from 0."""
         return self.target.coordinate_names.index(self.coordinate)
 
-    @property
+    @cached_property
     def unit(self) -> str:
         """Unit of the coordinate: "rad", "m", "1/m" or "1"."""
         return unit_of(self.target, self.coordinate)

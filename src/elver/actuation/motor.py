@@ -6,6 +6,7 @@ Its power is τ q̇. It acts from frame a on frame b, with the reaction on a: po
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from elver.actuation.coordinates import choose, default_name, unit_of
@@ -44,7 +45,7 @@ class Motor:
         """Place of the coordinate within the joint, counted from 0."""
         return self.joint.coordinate_names.index(self.coordinate)
 
-    @property
+    @cached_property
     def unit(self) -> str:
         """ "N m" for a coordinate that turns, "N" for one that slides."""
         return "N m" if unit_of(self.joint, self.coordinate) == "rad" else "N"

@@ -6,9 +6,10 @@ so that a saved run can say what drove it. Outside their time span they keep the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,9 +36,10 @@ Signal: TypeAlias = float | Callable[[float], float]
 
 def evaluate(signal: Signal, t: float, name: str = "input", unit: str = "") -> float:
     """Value of a signal at ``t`` [s], checked to be one finite number."""
-    if not callable(signal):
-        return float(finite(name, signal, (), unit))
-    return float(finite(f"{name} at t = {t:g} s", signal(t), (), unit))
+    value: Any = signal(t) if callable(signal) else signal
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return float(finite(f"{name} at t = {t:g} s" if callable(signal) else name, value, (), unit))
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from elver.bodies import RigidBody
 from elver.dynamics.assembly import Assembly, assembly_of
@@ -424,7 +425,13 @@ def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
     gradient = np.max(np.abs(matrix[c:, :c]) * unit[:c], axis=1, where=moves[:c], initial=0.0)
     unit[c:] /= np.where(gradient > 0.0, gradient, 1.0)
     unit = unit[moves]
-    left, values, right = np.linalg.svd(unit[:, None] * matrix[np.ix_(moves, moves)] * unit)
+    scaled = unit[:, None] * matrix[np.ix_(moves, moves)] * unit
+    factors, pivots, failed = dgetrf(scaled)
+    if failed == 0 and dgecon(factors, np.linalg.norm(scaled, 1))[0] > 100.0 * _RANK:
+        solution = np.zeros(load.size)
+        solution[moves] = unit * dgetrs(factors, pivots, unit * load[moves])[0]
+        return solution
+    left, values, right = np.linalg.svd(scaled)
     full = values > _RANK * values[0] if values.size else np.ones(0, dtype=bool)
     # where closed loops share forces, the smallest that do
     shared = np.any(kernels.program.row_soft) and np.max(np.abs(right[~full][:, : moves[:c].sum()]), initial=0.0) < 1e-6

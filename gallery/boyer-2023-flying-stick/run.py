@@ -16,6 +16,7 @@ import xarray as xr
 
 import elver as ev
 from elver import analytic
+from elver.cli.gallery import metric
 
 LENGTH, PEAK, T_PEAK, T_END = 1.0, 10.7, 0.25, 0.5  # m, N m, s, s
 MASS = 1e3 * np.pi * 0.05**2 * LENGTH  # kg
@@ -52,22 +53,22 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     metrics: dict[str, dict[str, Any]] = {}
     exact, speed = analytic.pulse_flight(time, MASS, PEAK / LENGTH, T_PEAK, T_END)
     travelled = float(exact[-1])
-    metrics["mass centre against Newton's law"] = _metric(
+    metrics["mass centre against Newton's law"] = metric(
         100.0 * np.max(np.abs(centre - (0.3, 0.0, 0.4) - np.outer(exact, (1.0, 0.0, 0.0)))) / travelled,
         "% of the way", 0.0, "Newton's law", 0.2,
     )  # fmt: skip
     free = time > T_END + 1e-9
     momentum = flight["momentum"].values[free]
     linear = momentum[:, 3:] - MASS * speed[-1] * np.array([1.0, 0.0, 0.0])
-    metrics["linear momentum after the pulse"] = _metric(
+    metrics["linear momentum after the pulse"] = metric(
         100.0 * np.max(np.abs(linear)) / (MASS * speed[-1]), "%", 0.0, "2.675 N s, the impulse of the force", 1.0
     )
     spin = momentum[:, :3] - np.cross(centre[free], momentum[:, 3:])
-    metrics["angular momentum after the pulse"] = _metric(
+    metrics["angular momentum after the pulse"] = metric(
         100.0 * np.max(np.linalg.norm(spin - spin[0], axis=1)) / np.linalg.norm(spin[0]), "%", 0.0, "conservation", 1.0
     )
     energy = flight["energy/total"].values[free]
-    metrics["energy after the pulse"] = _metric(
+    metrics["energy after the pulse"] = metric(
         100.0 * np.max(np.abs(energy - energy[0])) / energy[0], "%", 0.0, "conservation", 1.0
     )
     for instant, ends in TIPS.items():
@@ -78,11 +79,11 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
         k = int(np.argmin(np.abs(time - instant)))
         for end, node, wanted in zip(("L", "0"), (-1, 0), ends, strict=True):
             found = flight["stick/position"].values[k, node]
-            metrics[f"end s = {end} at {instant:g} s"] = _metric(
+            metrics[f"end s = {end} at {instant:g} s"] = metric(
                 float(np.linalg.norm(found - wanted)), "m from shooting", 0.0,
                 "shooting on the data of Boyer 2023, test 3, at 10 ms", bound,
             )  # fmt: skip
-    metrics["motion out of the plane"] = _metric(
+    metrics["motion out of the plane"] = metric(
         float(np.max(np.abs(flight["stick/position"].values[..., 1]))), "m", 0.32, "shooting, largest tip y", 0.05
     )
     return flight, metrics
@@ -93,7 +94,3 @@ def _centre(system: ev.System, flight: xr.Dataset) -> np.ndarray:
     rod = system.rod
     weights = rod.grid_with(stations=[rod.length]).weights
     return np.einsum("n,tnc->tc", weights, flight["stick/position"].values) / rod.length
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    return {"value": float(value), "unit": unit, "reference": reference, "source": source, "tolerance": tolerance}

@@ -21,6 +21,7 @@ import xarray as xr
 
 import elver as ev
 from elver import io
+from elver.cli.gallery import metric
 
 REACH = 0.02  # m, radius of the disks
 LARGEST, CUT = 67.5, 15.0  # N
@@ -85,12 +86,12 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
                 tips[tendon, law, tension] = point
                 for axis, value, wanted in zip("xyz", point, TIPS[tendon, law, tension], strict=True):
                     name = f"{tendon} {tension:g} N, {law}, tip {axis}"
-                    metrics[name] = _metric(value, "m", wanted, SOURCE, 1e-4)
+                    metrics[name] = metric(value, "m", wanted, SOURCE, 1e-4)
     for tendon, wanted, tolerance in (("spiral", 1.4, 0.2), ("convergent", 0.0, 0.1)):
         exact, neglected = tips[tendon, "exact", LARGEST], tips[tendon, "neglected", LARGEST]
         part = 100.0 * np.linalg.norm(exact - neglected) / np.linalg.norm(exact - [0.4, 0.0, 0.0])
         name = f"{tendon}: tip moved by the strain in the tendon's law"
-        metrics[name] = _metric(part, "%", wanted, "Boyer 2023, test 1", tolerance)
+        metrics[name] = metric(part, "%", wanted, "Boyer 2023, test 1", tolerance)
 
     # test 2: the convergent tendon is cut at 15 N
     system = arm("arm", "convergent")
@@ -101,15 +102,15 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     for instant, wanted in RELEASED.items():
         value = height[np.argmin(np.abs(time - instant))]
         tolerance = 2e-3 if instant <= 0.3 else 5e-3
-        metrics[f"released, tip y at {instant:g} s"] = _metric(
+        metrics[f"released, tip y at {instant:g} s"] = metric(
             value, "m", wanted, "shooting at 1 ms on the data of Boyer 2023, test 2", tolerance
         )
     frequency = _frequency(time, height)
-    metrics["frequency"] = _metric(frequency, "Hz", 8.95, "shooting at 1 ms on the data of Boyer 2023, test 2", 0.05)
+    metrics["frequency"] = metric(frequency, "Hz", 8.95, "shooting at 1 ms on the data of Boyer 2023, test 2", 0.05)
     energy = released["energy/total"].values
     stored = energy[0] - ev.energy(system, system.rest()).total
     drift = 100.0 * float(np.max(np.abs(energy - energy[0]))) / stored
-    metrics["energy drift"] = _metric(drift, "%", 0.0, "conservation", 0.5)
+    metrics["energy drift"] = metric(drift, "%", 0.0, "conservation", 0.5)
 
     # the film: both arms side by side, and the spiral's release
     if not quick:
@@ -153,13 +154,3 @@ def _frequency(time: np.ndarray, height: np.ndarray) -> float:
     k = np.flatnonzero((height[:-1] > 0.0) & (height[1:] <= 0.0))
     crossings = time[k] + (time[k + 1] - time[k]) * height[k] / (height[k] - height[k + 1])
     return float((crossings.size - 1) / (crossings[-1] - crossings[0]))
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    return {
-        "value": float(value),
-        "unit": unit,
-        "reference": float(reference),
-        "source": source,
-        "tolerance": tolerance,
-    }

@@ -14,6 +14,7 @@ import xarray as xr
 
 import elver as ev
 from elver import analytic
+from elver.cli.gallery import metric
 
 EI = 1.0
 LARGEST_FORCE = 10.0  # F L²/EI
@@ -40,9 +41,9 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     _store(data, "force", "F L²/EI", forces, ev.nodes(system), shapes, exact)
     tip = analytic.cantilever_tip_force(LARGEST_FORCE, 1.0, EI).tip
     source = "Bisshopp and Drucker 1945, closed form"
-    metrics["tip x under F = 10 EI/L²"] = _metric(shapes[-1, -1, 0], "L", tip[0], source, 1e-8)
-    metrics["tip y under F = 10 EI/L²"] = _metric(shapes[-1, -1, 1], "L", tip[1], source, 1e-8)
-    metrics["largest distance, tip force"] = _metric(_distance(shapes, exact), "L", 0.0, source, 1e-7)
+    metrics["tip x under F = 10 EI/L²"] = metric(shapes[-1, -1, 0], "L", tip[0], source, 1e-8)
+    metrics["tip y under F = 10 EI/L²"] = metric(shapes[-1, -1, 1], "L", tip[1], source, 1e-8)
+    metrics["largest distance, tip force"] = metric(_distance(shapes, exact), "L", 0.0, source, 1e-7)
 
     # a couple that closes the circle
     clamped = rod(3)  # the arc needs one function; more would only add what the quadrature leaves of them
@@ -52,8 +53,8 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     shapes, exact = _family(system, "couple", couples, lambda M, s: analytic.cantilever_tip_moment(M, 1.0, EI, s))
     _store(data, "couple", "M L/EI", couples, ev.nodes(system), shapes, exact)
     closure = float(np.linalg.norm(shapes[-1, -1]))
-    metrics["gap of the closed circle"] = _metric(closure, "L", 0.0, "arc of curvature M/EI", 1e-10)
-    metrics["largest distance, tip couple"] = _metric(
+    metrics["gap of the closed circle"] = metric(closure, "L", 0.0, "arc of curvature M/EI", 1e-10)
+    metrics["largest distance, tip couple"] = metric(
         _distance(shapes, exact), "L", 0.0, "arc of curvature M/EI", 1e-10
     )
 
@@ -79,12 +80,12 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
         {"long_name": "P/P_Euler", "units": "1"},
     )
     data["straight/stable"] = ("straight_load", straight.stable.astype(np.int8), {"units": "1"})
-    metrics["buckling load"] = _metric(point.value / euler, "P_Euler", 1.0, "Euler 1744, π² EI/4 L²", 1e-6)
-    metrics["largest distance, buckled column"] = _metric(
+    metrics["buckling load"] = metric(point.value / euler, "P_Euler", 1.0, "Euler 1744, π² EI/4 L²", 1e-6)
+    metrics["largest distance, buckled column"] = metric(
         _distance(shapes, exact), "L", 0.0, "Love 1927, § 263, closed form", 1e-6
     )
     unstable = float(np.mean(~straight.stable[straight.values > euler]))
-    metrics["straight column unstable beyond"] = _metric(unstable, "1", 1.0, "Euler 1744", 0.0)
+    metrics["straight column unstable beyond"] = metric(unstable, "1", 1.0, "Euler 1744", 0.0)
 
     attributes = {"title": "The planar elastica", "units": "lengths in L, loads as named"}
     return xr.Dataset(data, attrs=attributes), metrics
@@ -126,13 +127,3 @@ def _store(
     data[f"{name}/s"] = (dimensions[1], s, {"units": "m"})
     data[f"{name}/shape"] = (dimensions, shapes, {"long_name": "centre line", "units": "m"})
     data[f"{name}/closed_form"] = (dimensions, exact, {"long_name": "centre line, closed form", "units": "m"})
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    return {
-        "value": float(value),
-        "unit": unit,
-        "reference": float(reference),
-        "source": source,
-        "tolerance": tolerance,
-    }

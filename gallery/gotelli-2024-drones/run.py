@@ -25,6 +25,7 @@ import numpy as np
 import xarray as xr
 
 import elver as ev
+from elver.cli.gallery import metric
 from elver.lie import so3
 
 K_P, K_I = 20.0, 2.5  # N s/m and N m s/rad; N/m and N m/rad
@@ -148,26 +149,26 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     """Ten seconds of flight, three when quick."""
     flight = fly(3.0 if quick else 10.0)
     metrics: dict[str, dict[str, Any]] = {}
-    metrics["Newton steps, mean"] = _metric(
+    metrics["Newton steps, mean"] = metric(
         flight["newton_iterations"].values[1:].mean(), "1", 0.0, "Gotelli 2024: 3 on average; not more", 3.0
     )
     miss, momentum = flight["momentum"].values - impulse(flight), flight["momentum"].values
     for name, part in (("linear", slice(3, 6)), ("angular", slice(0, 3))):
         away = np.linalg.norm(miss[:, part], axis=1).max() / np.linalg.norm(momentum[:, part], axis=1).max()
-        metrics[f"{name} momentum against the impulse"] = _metric(
+        metrics[f"{name} momentum against the impulse"] = metric(
             away, "of the largest", 0.0, "Newton's law; to the order of the step", 1e-3
         )
     energy = flight["energy/total"].values
-    metrics["energy against the work of the wrenches"] = _metric(
+    metrics["energy against the work of the wrenches"] = metric(
         np.max(np.abs(energy - work(flight))) / energy.max(), "of the largest", 0.0, "to the order of the step", 5e-3
     )
     for name in TARGETS:
         target, velocity = flight[f"{name}/target"].values, flight[f"{name}/velocity"].values[:, 2]
-        metrics[f"{name}: upward velocity against its target"] = _metric(
+        metrics[f"{name}: upward velocity against its target"] = metric(
             np.sqrt(np.mean((velocity - target) ** 2)), "m/s, root mean square", 0.0,
             "none printed; to do better than standing still", float(np.sqrt(np.mean(target**2))),
         )  # fmt: skip
-    metrics["motion out of the plane"] = _metric(
+    metrics["motion out of the plane"] = metric(
         max(np.abs(flight[f"{part}/position"].values[..., 1]).max() for part in ("rod2", "rod5")), "m", 0.0,
         "symmetry", 1e-9,
     )  # fmt: skip
@@ -183,7 +184,3 @@ def _integral(rate: np.ndarray, time: np.ndarray) -> np.ndarray:
     """Trapezoidal rule from the first instant on."""
     steps = np.diff(time).reshape(-1, *[1] * (rate.ndim - 1))
     return np.concatenate([np.zeros_like(rate[:1]), np.cumsum(0.5 * steps * (rate[1:] + rate[:-1]), axis=0)])
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    return {"value": float(value), "unit": unit, "reference": reference, "source": source, "tolerance": tolerance}

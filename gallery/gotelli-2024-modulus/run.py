@@ -24,6 +24,7 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 import elver as ev
+from elver.cli.gallery import metric
 
 YOUNG = 293e9  # Pa
 LENGTH, WIDTH, HEIGHT, OFFSET = 0.48, 0.51e-3, 19.05e-3, 0.011  # m: the second rod of the robot, its cables
@@ -125,26 +126,22 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     source = "Gotelli 2024, appendix D: 293 GPa, given to the rod"
     used = ~flagged
     weights = used / deviation**2
-    metrics["Young's modulus"] = _metric(1e-9 * np.sum(weights * young) / weights.sum(), "GPa", 293.0, source, 0.5)
+    metrics["Young's modulus"] = metric(1e-9 * np.sum(weights * young) / weights.sum(), "GPa", 293.0, source, 0.5)
     for T, own, mine, weight in zip(TENSIONS, used, young, weights, strict=True):
         if own.mean() > 0.5:
-            metrics[f"Young's modulus at {T:g} N"] = _metric(
+            metrics[f"Young's modulus at {T:g} N"] = metric(
                 1e-9 * np.sum(weight * mine) / weight.sum(), "GPa", 293.0, source, 2.93
             )
     single = np.abs(young[-3:] / YOUNG - 1.0)
-    metrics["one shape at 12 N and more, at worst"] = _metric(100.0 * single.max(), "% from 293 GPa", 0.0, source, 1.0)
-    metrics["flagged at 1 N and less"] = _metric(
+    metrics["one shape at 12 N and more, at worst"] = metric(100.0 * single.max(), "% from 293 GPa", 0.0, source, 1.0)
+    metrics["flagged at 1 N and less"] = metric(
         100.0 * flagged[:2].mean(), "% of the shapes", 100.0, "low loads are to be found out", 0.0
     )
-    metrics["flagged at 8 N and more"] = _metric(100.0 * flagged[7:].mean(), "% of the shapes", 0.0, "none", 0.0)
+    metrics["flagged at 8 N and more"] = metric(100.0 * flagged[7:].mean(), "% of the shapes", 0.0, "none", 0.0)
     score = (curvature[used] - (np.array(TENSIONS)[:, None] * OFFSET / (YOUNG * I_ZZ) + 0.0 * curvature)[used]) / (
         curvature_deviation[used]
     )
-    metrics["scatter of the curvatures over the one told"] = _metric(
+    metrics["scatter of the curvatures over the one told"] = metric(
         np.sqrt(np.mean(score**2)), "1", 1.0, "an honest standard deviation", 0.15
     )
     return data, metrics
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    return {"value": float(value), "unit": unit, "reference": reference, "source": source, "tolerance": tolerance}

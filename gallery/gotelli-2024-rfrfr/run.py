@@ -27,6 +27,7 @@ import xarray as xr
 
 import elver as ev
 from elver import io
+from elver.cli.gallery import metric
 from elver.lie import so3
 
 Cut: TypeAlias = Literal["hinge", "motor", "apex"]
@@ -207,15 +208,5 @@ def _apart(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.max(np.abs(a - b)))
 
 
-def _add(
-    metrics: dict[str, dict[str, Any]],
-    name: str,
-    value: float,
-    unit: str,
-    reference: float,
-    source: str,
-    tolerance: float,
-) -> None:
-    metrics[name] = {
-        "value": float(value), "unit": unit, "reference": reference, "source": source, "tolerance": tolerance,
-    }  # fmt: skip
+def _add(metrics: dict[str, dict[str, Any]], name: str, *entries: Any) -> None:
+    metrics[name] = metric(*entries)

@@ -23,6 +23,7 @@ import xarray as xr
 
 import elver as ev
 from elver import io
+from elver.cli.gallery import metric
 
 CHECK = "check value: independent solution of Gotelli 2024, ch. 3, same functions and step"
 SOFT_TIPS = {1.0: (9.3928, 3.2757), 2.0: (7.7237, -6.1147), 5.0: (7.2237, 6.3517), 10.0: (5.399, 7.522)}
@@ -189,15 +190,5 @@ def _pose(x: tuple[float, ...], y: tuple[float, ...], p: tuple[float, ...]) -> n
     return g
 
 
-def _add(
-    metrics: dict[str, dict[str, Any]],
-    name: str,
-    value: float,
-    unit: str,
-    reference: float,
-    source: str,
-    tolerance: float,
-) -> None:
-    metrics[name] = {
-        "value": float(value), "unit": unit, "reference": reference, "source": source, "tolerance": tolerance,
-    }  # fmt: skip
+def _add(metrics: dict[str, dict[str, Any]], name: str, *entries: Any) -> None:
+    metrics[name] = metric(*entries)

@@ -27,6 +27,7 @@ import xarray as xr
 
 import elver as ev
 from elver import io
+from elver.cli.gallery import metric
 from elver.lie import so3
 
 CHECK = "check value: independent solution of Gotelli 2024, section 5.4"
@@ -210,15 +211,5 @@ def seen_damping(out: xr.Dataset, component: int, expected: tuple[float, float])
     return float(rate / (expected[1] / step))
 
 
-def _add(
-    metrics: dict[str, dict[str, Any]],
-    name: str,
-    value: float,
-    unit: str,
-    reference: float,
-    source: str,
-    tolerance: float,
-) -> None:
-    metrics[name] = {
-        "value": float(value), "unit": unit, "reference": reference, "source": source, "tolerance": tolerance,
-    }  # fmt: skip
+def _add(metrics: dict[str, dict[str, Any]], name: str, *entries: Any) -> None:
+    metrics[name] = metric(*entries)

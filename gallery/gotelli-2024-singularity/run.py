@@ -31,6 +31,7 @@ import xarray as xr
 
 import elver as ev
 from elver import io
+from elver.cli.gallery import metric
 from elver.statics import Equilibrium
 
 CHECK = "check value: independent solution of Gotelli 2024, section 4.5.2, same choices"
@@ -187,15 +188,5 @@ def surplus(out: xr.Dataset) -> np.ndarray:
     return np.asarray(energy - energy[0] - work)
 
 
-def _add(
-    metrics: dict[str, dict[str, Any]],
-    name: str,
-    value: float,
-    unit: str,
-    reference: float,
-    source: str,
-    tolerance: float,
-) -> None:
-    metrics[name] = {
-        "value": float(value), "unit": unit, "reference": reference, "source": source, "tolerance": tolerance,
-    }  # fmt: skip
+def _add(metrics: dict[str, dict[str, Any]], name: str, *entries: Any) -> None:
+    metrics[name] = metric(*entries)

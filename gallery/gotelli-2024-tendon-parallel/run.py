@@ -36,6 +36,7 @@ from scipy.signal import butter, sosfiltfilt
 
 import elver as ev
 from elver import io
+from elver.cli.gallery import metric
 
 DISTANCE, LENGTHS = 0.435, (0.394, 0.48)  # m: between the base joints; of the rods 3 and 6
 OFFSET = 0.011  # m, of the cables
@@ -270,7 +271,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
             away = max(np.max(np.abs(found[name] - truth[name])) for name in truth if name.startswith("r_"))
             imposed = " and ".join(names)
             for what, value, unit in (("angles", angle, "rad"), ("points", away, "m")):
-                metrics[f"{said}{case}, exact {imposed}: {what}"] = _metric(value, unit, 0.0, "the twin run", 1e-5)
+                metrics[f"{said}{case}, exact {imposed}: {what}"] = metric(value, unit, 0.0, "the twin run", 1e-5)
 
         # noisy ones do not spread wider than the thesis'
         noisy = sensed(twin, np.random.default_rng(2024))
@@ -281,12 +282,12 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
             for name, rms in spreads(twin, seen, case).items():
                 ratios.append(rms / SPREAD[case][name])
                 if pull == "gentle":
-                    metrics[f"{case}, noisy: {name}"] = _metric(
+                    metrics[f"{case}, noisy: {name}"] = metric(
                         rms, f"{'degrees' if name.startswith('q') else 'm'}, root mean square", 0.0,
                         f"Gotelli 2024, {TABLES[case]}, standard deviation; to stay below", SPREAD[case][name],
                     )  # fmt: skip
             if pull == "wide":
-                metrics[f"{said}{case}, noisy: largest"] = _metric(
+                metrics[f"{said}{case}, noisy: largest"] = metric(
                     max(ratios), "of the printed standard deviation", 0.0, f"Gotelli 2024, {TABLES[case]}", 1.0
                 )
 
@@ -294,21 +295,21 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
         back = parts[f"{pull}-exact"]
         for rod, near, far in (("rod3", "cable1", "cable2"), ("rod6", "cable3", "cable4")):
             given = np.array([pulls[far](t) - pulls[near](t) for t in time])
-            metrics[f"{said}A, exact: {far} - {near} from the effort"] = _metric(
+            metrics[f"{said}A, exact: {far} - {near} from the effort"] = metric(
                 float(np.max(np.abs(pulled(back, rod) - given))), "N", 0.0, "the twin run", 1e-4
             )
 
         # friction takes energy
         energy = balance(twin)
-        metrics[f"{said}energy balance"] = _metric(
+        metrics[f"{said}energy balance"] = metric(
             float(np.max(np.abs(energy["stored"] + energy["lost"] - energy["work"])) / np.ptp(energy["work"])),
             "of the work of the cables", 0.0, "work = stored + lost, to the order of the step", 2e-3,
         )  # fmt: skip
-        metrics[f"{said}friction gives back"] = _metric(
+        metrics[f"{said}friction gives back"] = metric(
             max(0.0, float(-np.min(np.diff(energy["lost"])))), "J in any step", 0.0, "friction only takes", 0.0
         )
     wide = np.ptp(outputs(parts["wide"])["q_1"])
-    metrics["wide motion, amplitude of q_1"] = _metric(
+    metrics["wide motion, amplitude of q_1"] = metric(
         wide, "degrees", 56.0, "Gotelli 2024, Table 4.2: mean error over its percentage", 10.0
     )
     return io.collect(parts), metrics
@@ -328,7 +329,3 @@ class _planar(warnings.catch_warnings):
         entered = super().__enter__()
         warnings.filterwarnings("ignore", message="redundant: J6", category=ev.ElverWarning)
         return entered
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    return {"value": float(value), "unit": unit, "reference": reference, "source": source, "tolerance": tolerance}

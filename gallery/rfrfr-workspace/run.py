@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 
 import elver as ev
+from elver.cli.gallery import metric
 
 DISTANCE, LENGTH = 0.4, 1.0  # m
 HELD = {"left": -0.5, "right": 0.5}  # N m
@@ -54,12 +55,12 @@ def _run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     # the held torque, forward and back
     thesis = robot(ev.Motor, 3)
     held = ev.equilibrium(thesis, HELD)
-    metrics["hinge height under 0.5 N m"] = _metric(held.pose("rod left")[1, 3], "m", 0.854820, SOURCE, 1e-6)
-    metrics["base angle under 0.5 N m"] = _metric(held.state.q[0], "rad", 0.221224, SOURCE, 1e-6)
+    metrics["hinge height under 0.5 N m"] = metric(held.pose("rod left")[1, 3], "m", 0.854820, SOURCE, 1e-6)
+    metrics["base angle under 0.5 N m"] = metric(held.state.q[0], "rad", 0.221224, SOURCE, 1e-6)
     back = ev.inverse_statics(
         thesis, (0.0, held.pose("rod left")[1, 3], None), part="rod left", guess=ev.equilibrium(thesis, _part(0.9))
     )
-    metrics["torque from the height"] = _metric(back.inputs["left"], "N m", -0.5, SOURCE, 1e-7)
+    metrics["torque from the height"] = metric(back.inputs["left"], "N m", -0.5, SOURCE, 1e-7)
 
     # the maps
     torques, angles = robot(ev.Motor, functions), robot(ev.Imposed, functions)
@@ -78,23 +79,23 @@ def _run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     y_snap = limit.equilibrium.pose("rod left")[1, 3]
     snaps = maps["torques"]["snap/place"].values
     middle = snaps[np.abs(snaps[:, 0]) < 1e-9, 1]
-    metrics["height at which the torque snaps"] = _metric(
+    metrics["height at which the torque snaps"] = metric(
         middle[np.argmin(np.abs(middle - y_snap))], "m", y_snap, "limit point, by continuation", 1e-3 if quick else 1e-4
     )
     singular = ev.singularity(torques, limit, "rod left", locked=False)
-    metrics["stiffness at the limit point"] = _metric(singular.stiffness, "EI/L", 0.0, "output singularity", 1e-6)
+    metrics["stiffness at the limit point"] = metric(singular.stiffness, "EI/L", 0.0, "output singularity", 1e-6)
 
     # what is reached is the lens of two circles, up to the first cell beyond its edge
     d, L = DISTANCE, LENGTH
     lens = 2.0 * L**2 * np.arccos(d / (2.0 * L)) - 0.5 * d * np.sqrt(4.0 * L**2 - d**2)
     cell = np.prod([(high - low) / (size - 1) for (low, high), size in zip(RANGES, resolution, strict=True)])
     area = float(maps["angles"]["reached"].sum() * cell)
-    metrics["area that is reached"] = _metric(
+    metrics["area that is reached"] = metric(
         area / lens, "lens", 1.0, "lens of two circles of radius L", 0.08 if quick else 0.03
     )
     mirrored = maps["torques"]["eigenvalue"].values
     skew = float(np.nanmax(np.abs(mirrored - mirrored[::-1])) / np.nanmax(np.abs(mirrored)))
-    metrics["map against its mirror image"] = _metric(skew, "1", 0.0, "symmetry of the robot", 1e-5)
+    metrics["map against its mirror image"] = metric(skew, "1", 0.0, "symmetry of the robot", 1e-5)
 
     data = xr.merge([_named(found, name) for name, found in maps.items()], combine_attrs="override")
     data["branch/torque"] = ("branch", branch.values, {"units": "N m"})
@@ -112,13 +113,3 @@ def _named(found: xr.Dataset, name: str) -> xr.Dataset:
 
 def _part(factor: float) -> dict[str, float]:
     return {side: factor * torque for side, torque in HELD.items()}
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    return {
-        "value": float(value),
-        "unit": unit,
-        "reference": float(reference),
-        "source": source,
-        "tolerance": tolerance,
-    }

@@ -19,6 +19,7 @@ import xarray as xr
 from scipy.interpolate import make_interp_spline
 
 import elver as ev
+from elver.cli.gallery import metric
 from elver.lie import se3, so3
 
 LENGTH, RADIUS = 0.5, 1.0e-3  # m, of a limb
@@ -101,9 +102,9 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     duration = (1.0 if quick else 3.0) * PERIOD
     tour = ev.simulate(system, home, duration, 1e-2, inputs=slide_signals(duration))
     metrics: dict[str, dict[str, Any]] = {}
-    metrics["largest gap of the ball joints"] = _metric(_gaps(tour), "m", 0.0, "closed loops", 1e-9)
-    metrics["stable at home"] = _metric(home.stable, "(1 = yes)", 1.0, "Hessian on the allowed motions", 0.0)
-    metrics["tangent against differences"] = _metric(_tangent_error(system, home), "(relative)", 0.0, "tangent", 1e-8)
+    metrics["largest gap of the ball joints"] = metric(_gaps(tour), "m", 0.0, "closed loops", 1e-9)
+    metrics["stable at home"] = metric(home.stable, "(1 = yes)", 1.0, "Hessian on the allowed motions", 0.0)
+    metrics["tangent against differences"] = metric(_tangent_error(system, home), "(relative)", 0.0, "tangent", 1e-8)
 
     pulled = robot(rope=True)
     aside = ev.equilibrium(pulled)
@@ -111,14 +112,14 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     short = ev.simulate(pulled, aside, 0.1, 5e-4, ev.Newmark(), {"rope": 0.0})
     for name, motion, bound in (("Gauss-Legendre 4, 2 ms", ring, 1e-5), ("Newmark, 0.5 ms, 0.1 s", short, 1e-4)):
         energy, exchanged = motion["energy/total"].values, np.ptp(motion["energy/elastic"].values)
-        metrics[f"energy of the ringing platform: {name}"] = _metric(
+        metrics[f"energy of the ringing platform: {name}"] = metric(
             np.max(np.abs(energy - energy[0])) / exchanged, "of the energy exchanged", 0.0, "conservation", bound
         )
 
     modes = ev.modes(system, home.state, count=6)
     for k in (0,) if quick else (0, 2, 5):
         seen = _seen_frequency(system, home, modes, k)
-        metrics[f"frequency {k + 1}"] = _metric(
+        metrics[f"frequency {k + 1}"] = metric(
             seen, "Hz", modes.frequencies[k], "modes about home", 1e-3 * modes.frequencies[k]
         )
 
@@ -126,14 +127,14 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     wanted = home.pose(platform) @ se3.exp((0.12, -0.08, 0.1, 0.01, -0.015, 0.01))
     found = ev.inverse_statics(system, wanted[:3, 3], wanted[:3, :3], part=platform)
     error = np.max(np.abs(ev.equilibrium(system, found.inputs, guess=home).pose(platform) - wanted))
-    metrics["pose from the inputs that inverse statics gives"] = _metric(error, "m, rad", 0.0, "round trip", 1e-8)
+    metrics["pose from the inputs that inverse statics gives"] = metric(error, "m, rad", 0.0, "round trip", 1e-8)
     far = (2.0, 0.0, 0.3)
     try:
         ev.inverse_statics(system, far, np.eye(3), part=platform)
         refused = 0.0
     except ev.NotConverged:
         refused = 1.0
-    metrics["a pose out of reach is refused"] = _metric(refused, "(1 = yes)", 1.0, f"platform at {far} m", 0.0)
+    metrics["a pose out of reach is refused"] = metric(refused, "(1 = yes)", 1.0, f"platform at {far} m", 0.0)
     for name in ("energy/kinetic", "energy/elastic", "energy/total", "platform/position"):
         renamed = ring[name].rename(time="ring_time")
         tour[f"ring/{name}"] = renamed
@@ -183,8 +184,3 @@ def _seen_frequency(system: ev.System, at: Any, modes: Any, k: int) -> float:
 def _misfit(t: np.ndarray, x: np.ndarray, frequency: float) -> float:
     A = np.column_stack([np.cos(2.0 * np.pi * frequency * t), np.sin(2.0 * np.pi * frequency * t), np.ones_like(t)])
     return float(np.linalg.norm(x - A @ np.linalg.lstsq(A, x, rcond=None)[0]))
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    value, reference = float(value), float(reference)
-    return {"value": value, "unit": unit, "reference": reference, "source": source, "tolerance": tolerance}

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 import elver as ev
+from elver.cli.gallery import metric
 from elver.lie import se3, so3
 
 ARM, SPAN, ROD = 0.4, 0.5, 0.6  # m: the arms, their distance, the rod
@@ -57,24 +58,24 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     motion = ev.simulate(system, rest, 1.0 if quick else 3.0, 1e-2, inputs=inputs)
     metrics: dict[str, dict[str, Any]] = {}
     gap = np.linalg.norm(motion["rod/tip/position"].values - motion["east/tip/position"].values, axis=1).max()
-    metrics["largest gap of the second hand"] = _metric(gap, "m", 0.0, "closed loop", 1e-9)
+    metrics["largest gap of the second hand"] = metric(gap, "m", 0.0, "closed loop", 1e-9)
 
     bent = ev.equilibrium(system, PULLS, guess=rest)
-    metrics["stable under the pulls"] = _metric(bent.stable, "(1 = yes)", 1.0, "Hessian on the allowed motions", 0.0)
+    metrics["stable under the pulls"] = metric(bent.stable, "(1 = yes)", 1.0, "Hessian on the allowed motions", 0.0)
     shape_error, wrench_error = _compare_with_clamped_rod(system, bent)
     source = "the rod alone, clamped and held where the arms hold it"
-    metrics["shape of the rod"] = _metric(shape_error, "m", 0.0, source, 1e-8)
-    metrics["force of the second hand"] = _metric(wrench_error, "N", 0.0, source, 1e-7)
+    metrics["shape of the rod"] = metric(shape_error, "m", 0.0, source, 1e-8)
+    metrics["force of the second hand"] = metric(wrench_error, "N", 0.0, source, 1e-7)
 
     wanted = (0.03, 0.05, 0.37)
     rod = system.mechanism.part("rod")
     found = ev.inverse_statics(system, part=rod, at=ROD / 2, position=wanted, guess=bent)
     again = ev.equilibrium(system, found.inputs, guess=bent)
     middle = again.pose(rod, ROD / 2)[:3, 3]
-    metrics["middle of the rod by inverse statics"] = _metric(
+    metrics["middle of the rod by inverse statics"] = metric(
         np.linalg.norm(middle - wanted), "m", 0.0, "round trip", 1e-8
     )
-    metrics["smallest tension"] = _metric(min(0.0, *found.inputs.values()), "N", 0.0, "tendons only pull", 0.0)
+    metrics["smallest tension"] = metric(min(0.0, *found.inputs.values()), "N", 0.0, "tendons only pull", 0.0)
     return motion, metrics
 
 
@@ -96,8 +97,3 @@ def _compare_with_clamped_rod(system: ev.System, bent: Any) -> tuple[float, floa
     # the hand's force is in axes of its frame on the arm, and what the rod exerts on it
     frame = ev.poses(system, bent.state, system.mechanism.part("east"))[-1, :3, :3] @ UP.T @ so3.exp((0.0, LEAN, 0.0))
     return float(shape), float(np.linalg.norm(far - frame @ hand))
-
-
-def _metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
-    value, reference = float(value), float(reference)
-    return {"value": value, "unit": unit, "reference": reference, "source": source, "tolerance": tolerance}

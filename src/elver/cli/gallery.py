@@ -22,7 +22,7 @@ from rich.table import Table
 from elver.cli.folders import folder, load_module
 from elver.errors import BadInput
 
-__all__ = ["Metric", "Page", "find_pages", "list_pages", "run_page"]
+__all__ = ["Metric", "Page", "find_pages", "list_pages", "metric", "run_page"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,12 @@ class Metric:
     @property
     def holds(self) -> bool:
         return math.isfinite(self.value) and abs(self.value - self.reference) <= self.tolerance
+
+
+def metric(value: float, unit: str, reference: float, source: str, tolerance: float) -> dict[str, Any]:
+    """A metric as pages return it: a number of ours, the published one, where that stands, and how near it must be."""
+    value, reference = float(value), float(reference)
+    return {"value": value, "unit": unit, "reference": reference, "source": source, "tolerance": tolerance}
 
 
 def find_pages(root: Path | None = None) -> dict[str, Page]:

@@ -42,13 +42,14 @@ def test_importing_elver_alone_is_light() -> None:
     assert out.stdout.strip() == "[]"
 
 
-def test_the_example_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"```python\n(.*?)```", text, re.S)
-    assert found is not None
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert len(blocks) == 2
     monkeypatch.setenv("MPLBACKEND", "Agg")
     space: dict[str, object] = {}
-    exec(compile(found.group(1), "README.md", "exec"), space)
-    bent, run = space["bent"], space["run"]
-    assert bent.stable  # type: ignore[attr-defined]
-    assert run.attrs["status"] == "complete"  # type: ignore[attr-defined]
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), space)
+    assert space["bent"].stable  # type: ignore[attr-defined]
+    for run in ("run", "swing"):
+        assert space[run].attrs["status"] == "complete"  # type: ignore[attr-defined]

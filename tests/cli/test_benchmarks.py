@@ -147,15 +147,6 @@ def test_short_loop_is_as_accurate_as_its_name(accuracy):
     assert 0.0 < robots.distance(path, robots.loop_reference(2.4)) <= accuracy
 
 
-def test_refined_exudyn_approaches_our_loop_with_the_square_of_its_step():
-    pytest.importorskip("exudyn")
-    robots = module("robots")
-    reference = robots.loop_reference(2.4)
-    coarse, fine = (robots.distance(robots.exudyn_path(16, step, 2.4)[1], reference) for step in (1e-2, 5e-3))
-    assert fine <= 1e-4
-    assert coarse / fine == pytest.approx(4.0, rel=0.2)
-
-
 def test_six_rods_are_near_their_converged_run_and_the_refined_robot_is_the_same():
     robots = module("robots")
     _, error = robots.tilt(0.3)

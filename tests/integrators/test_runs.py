@@ -154,7 +154,9 @@ def test_ctrl_c_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "interrupted.nc"
     script = textwrap.dedent(
         f"""
+        import signal
         import elver as ev
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
         rod = ev.Rod(1.0, ev.Circle(0.01), ev.Material(young=1e6, poisson=0.4, density=1e3), ev.Legendre.kirchhoff(4))
         system = ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity()])
         try:

@@ -118,8 +118,13 @@ class TestRunFile:
             extend(chunk)
 
         monkeypatch.setattr(file, "_extend", interrupted_extend)
-        with pytest.raises(KeyboardInterrupt):
-            file.append(small_run(4, 4))
+        # tests that run in the background of a shell inherit an ignored SIGINT
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                file.append(small_run(4, 4))
+        finally:
+            signal.signal(signal.SIGINT, before)
         assert load(path).sizes["time"] == 8
 
     def test_old_file_stays_until_the_first_chunk(self, tmp_path):

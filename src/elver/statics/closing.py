@@ -11,7 +11,7 @@ than rods bend; velocities follow by the impulse of the closures, M Δq̇ = -J�
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -201,7 +201,9 @@ def close(kernels: Core, start: Arrays, u: Array) -> Arrays:
     def merit(a: Arrays) -> tuple[float, float]:
         return round(gap(kernels, a, u), 2), _energy(kernels, a)
 
-    best = min((relax(kernels, seed, u) for seed in _seeds(kernels, start)), key=merit)
+    found = [relax(kernels, seed, u) for seed in _seeds(kernels, start)]
+    found += [project(kernels, seed, u) for seed in _rings(kernels, start)]
+    best = min(found, key=merit)
     for seed in _turned(kernels, start):
         if gap(kernels, best, u) < REACHED:
             break
@@ -211,13 +213,28 @@ def close(kernels: Core, start: Arrays, u: Array) -> Arrays:
 
 def _seeds(kernels: Core, start: Arrays) -> list[Arrays]:
     """The shape at the start, and bent to either side about each axis that bends."""
-    seeds = [start]
+    return [start, *_bent_aside(kernels, start, [_BEND] * len(kernels.system.mechanism.rods))]
+
+
+def _rings(kernels: Core, start: Arrays) -> list[Arrays]:
+    """Shapes in which rods that are tied to themselves go round once: a penalty would open them again."""
+    ties = {joint.a.part: joint for joint in kernels.system.mechanism.tree.cuts if joint.a.part is joint.b.part}
+    turns = [
+        2.0 * np.pi * rod.length / abs(ties[rod].a.s - ties[rod].b.s) if rod in ties else 0.0
+        for rod in kernels.system.mechanism.rods
+    ]
+    return _bent_aside(kernels, start, turns)
+
+
+def _bent_aside(kernels: Core, start: Arrays, angles: Sequence[float]) -> list[Arrays]:
+    """The start with its rods bent by these angles [rad], to either side about each axis that bends."""
+    seeds = []
     for component in (1, 2):
-        bend = bent(kernels, component)
+        bend = bent(kernels, component, np.array(angles))
         if np.any(bend):
             for sign in (1.0, -1.0):
                 q = start.q.copy()
-                q[0] += sign * _BEND * bend
+                q[0] += sign * bend
                 seeds.append(Arrays(start.base, start.twist, q, start.multipliers))
     return seeds
 

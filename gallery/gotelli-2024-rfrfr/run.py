@@ -142,7 +142,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
 
     # trajectory
     for name, part, step, table in (("10 ms", "coarse", 1e-2, TABLE), ("2.5 ms", "fine", 2.5e-3, FINE_TABLE)):
-        out = ev.simulate(system, home, 10.0, step, ev.GeneralizedAlpha(rho_inf=0.6, tolerance=1e-9), TORQUES)
+        out = ev.simulate(system, home, 10.0, step, ev.GeneralizedAlpha(rho_inf=0.6, tolerance=2e-9), TORQUES)
         parts[part] = out
         for instant, wanted in table.items():
             at = out.sel(time=instant, method="nearest")

@@ -23,7 +23,8 @@ _HOME = {
         "tangent_inverse_dynamics"
     ),
     "elver.environment": (
-        "DistributedWrench Feedback Gravity JointFriction JointSpring JointStop PointWrench SlidingFriction"
+        "DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop PointWrench "
+        "SlidingFriction"
     ),
     "elver.errors": "BadInput ElverWarning Interrupted NotConverged",
     "elver.integrators": (
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         DistributedWrench,
         Feedback,
         Gravity,
+        JointFeedback,
         JointFriction,
         JointSpring,
         JointStop,

@@ -22,6 +22,7 @@ from elver.environment import (
     DistributedWrench,
     Feedback,
     Gravity,
+    JointFeedback,
     JointFriction,
     JointSpring,
     JointStop,
@@ -37,7 +38,7 @@ __all__ = ["Channel", "Inputs", "State", "System"]
 Array: TypeAlias = NDArray[np.float64]
 Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure | Motor | Imposed
 Settable: TypeAlias = Gravity | PointWrench | DistributedWrench
-Passive: TypeAlias = JointSpring | JointFriction | JointStop | SlidingFriction | Feedback
+Passive: TypeAlias = JointSpring | JointFriction | JointStop | SlidingFriction | Feedback | JointFeedback
 Load: TypeAlias = Settable | Passive
 Channel: TypeAlias = Actuator | Settable
 Inputs: TypeAlias = Mapping[Any, Signal]
@@ -81,6 +82,8 @@ class System:
         mechanism = self.mechanism
         if isinstance(part, Motor | JointSpring | JointFriction | JointStop):
             targets: tuple[Any, ...] = (part.joint,)
+        elif isinstance(part, JointFeedback):
+            targets = part.driven
         elif isinstance(part, Imposed):
             targets = (part.target,)
         elif isinstance(part, PointWrench):
@@ -121,6 +124,14 @@ class System:
                     f"{other!r} imposes the coordinate that the motor {motor.name!r} already drives: keep one of them "
                     "(the effort of an imposed motion is a result)"
                 )
+        for law in self.feedback:
+            for joint in law.driven if isinstance(law, JointFeedback) else ():
+                own = self.coordinates(joint)
+                if other := next((imposed[k] for k in range(own.start, own.stop) if k in imposed), None):
+                    raise BadInput(
+                        f"{other!r} imposes a coordinate of {joint.name!r}, which the feedback {law.name!r} drives: "
+                        "keep one of them"
+                    )
         taken: dict[tuple[type, int], str] = {}
         for load in self.loads:
             if isinstance(load, JointSpring | JointFriction | JointStop):
@@ -159,9 +170,9 @@ class System:
         return (*self.actuators, *(load for load in self.loads if isinstance(load, Settable)))
 
     @cached_property
-    def feedback(self) -> tuple[Feedback, ...]:
+    def feedback(self) -> tuple[Feedback | JointFeedback, ...]:
         """Loads that are Python functions of time and motion."""
-        return tuple(load for load in self.loads if isinstance(load, Feedback))
+        return tuple(load for load in self.loads if isinstance(load, Feedback | JointFeedback))
 
     @cached_property
     def imposed(self) -> tuple[Imposed, ...]:

@@ -326,3 +326,69 @@ def test_a_law_that_newton_cannot_solve_keeps_the_run_so_far() -> None:
 def test_wrong_shapes_are_told(wrench: Any, tangent: Any, message: str) -> None:
     with pytest.raises(ev.BadInput, match=message):
         ev.simulate(failing(wrench, tangent), None, 0.1, 0.01)
+
+
+# Joints -----------------------------------------------------------------------------------------------------
+
+
+def arm(loads: list) -> tuple[ev.System, ev.Revolute, ev.Revolute]:
+    """Two bars on hinges, one after the other, under gravity."""
+    bars = [ev.RigidBody.box((0.3, 0.02, 0.02), mass=0.5, centre=(0.15, 0.0, 0.0), name=name) for name in ("a", "b")]
+    one = ev.Revolute("world", bars[0], name="one", start=0.3)
+    two = ev.Revolute((bars[0], (0.3, 0.0, 0.0)), bars[1], name="two", start=-0.4)
+    made = [load(one, two) for load in loads]
+    return ev.System(ev.Mechanism([one, two]), loads=[ev.Gravity((0.0, -9.81, 0.0)), *made]), one, two
+
+
+def test_a_controller_of_joints_is_a_spring_and_a_damper() -> None:
+    """PD control with and without its tangent equals springs and viscous friction, in rest and in motion."""
+
+    def law(t: float, q: np.ndarray, q_dot: np.ndarray) -> np.ndarray:
+        return -np.array([3.0, 2.0]) * (q - (0.2, -0.1)) - np.array([0.05, 0.02]) * q_dot
+
+    def slope(t: float, q: np.ndarray, q_dot: np.ndarray) -> np.ndarray:
+        return np.hstack([np.diag([-3.0, -2.0]), np.diag([-0.05, -0.02])])
+
+    passive, *_ = arm([
+        lambda one, two: ev.JointSpring(one, 3.0, rest=0.2), lambda one, two: ev.JointSpring(two, 2.0, rest=-0.1),
+        lambda one, two: ev.JointFriction(one, viscous=0.05), lambda one, two: ev.JointFriction(two, viscous=0.02),
+    ])  # fmt: skip
+    expected = ev.simulate(passive, passive.rest(), 0.4, 5e-3)["q"].values
+    still = ev.equilibrium(passive).state.q
+    for tangent in (None, slope):
+        active, *_ = arm([lambda one, two, tangent=tangent: ev.JointFeedback([one, two], law, tangent)])
+        run = ev.simulate(active, active.rest(), 0.4, 5e-3)
+        np.testing.assert_allclose(run["q"].values, expected, atol=1e-9)
+        np.testing.assert_allclose(ev.equilibrium(active).state.q, still, atol=1e-9)
+        assert run["newton_iterations"].values.max() <= 6
+
+
+def test_a_controller_of_joints_sees_the_time_and_all_coordinates() -> None:
+    """Computed torque: with gravity compensated and a common law, both hinges follow their reference."""
+    free, *_ = arm([])
+
+    def law(t: float, q: np.ndarray, q_dot: np.ndarray) -> np.ndarray:
+        wanted, rate = np.array([0.3, -0.4]) + 0.2 * np.sin(t) ** 3, 0.6 * np.sin(t) ** 2 * np.cos(t)
+        second = 1.2 * np.sin(t) * np.cos(t) ** 2 - 0.6 * np.sin(t) ** 3
+        acceleration = second + 40.0 * (rate - q_dot) + 400.0 * (wanted - q)
+        return ev.inverse_dynamics(free, free.rest().with_(q=q, q_dot=q_dot, q_ddot=acceleration))
+
+    system, *_ = arm([lambda one, two: ev.JointFeedback((one, two), law, name="computed torque")])
+    run = ev.simulate(system, system.rest(), 1.0, 1e-2)
+    wanted = np.array([0.3, -0.4]) + 0.2 * np.sin(run["time"].values[:, None]) ** 3
+    np.testing.assert_allclose(run["q"].values, wanted, atol=1e-3)
+
+
+def test_bad_controllers_of_joints_are_refused() -> None:
+    bar = ev.RigidBody.point(1.0, name="bar")
+    hinge = ev.Revolute("world", bar, name="hinge")
+    with pytest.raises(ev.BadInput, match="joint feedback 'pd': effort is a float; give a callable"):
+        ev.JointFeedback(hinge, 3.0, name="pd")
+    with pytest.raises(ev.BadInput, match=r"joint feedback 'pd': fixed .* has no coordinate"):
+        ev.JointFeedback(ev.Fixed("world", bar), lambda t, q, v: 0.0, name="pd")
+    law = ev.JointFeedback(hinge, lambda t, q, v: [1.0, 2.0], name="pd")
+    with pytest.raises(ev.BadInput, match="imposes a coordinate of 'hinge', which the feedback 'pd' drives"):
+        ev.System(ev.Mechanism([hinge]), actuators=[ev.Imposed(hinge)], loads=[law])
+    system = ev.System(ev.Mechanism([hinge]), loads=[law])
+    with pytest.raises(ev.BadInput, match=r"effort of 'pd' at t = 0 s has shape \(2,\): expected \(1,\)"):
+        ev.simulate(system, system.rest(), 0.1, 0.01)

@@ -1,17 +1,20 @@
-"""Systems with wrenches that are Python functions of time and motion: the slow lane.
+"""Systems with wrenches or efforts that are Python functions of time and motion: the slow lane.
 
 Before each evaluation the frames that carry such a wrench are looked at, the functions are called, and wrench and
-tangent are put into the work space; the solvers are the compiled ones run as plain Python.
+tangent are put into the work space; efforts on joints are added behind. The solvers are the compiled ones run as plain
+Python.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core
+from elver.environment import Feedback, JointFeedback
 from elver.kernels import entry, march
 from elver.kernels.march import March
 from elver.kernels.program import Program, Work
@@ -27,20 +30,23 @@ class FeedbackCore(Core):
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
-        self._listen(self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
-        return super().residual(a, u, jets)
+        self._fill_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        return self.work.residual.copy()
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
         """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
         self._listen(self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
-        return super().tangent(a, u, weights, jets)
+        matrix = super().tangent(a, u, weights, jets)
+        self._control_tangent(matrix, a.q, u, weights, jets)
+        return matrix
 
     def _listen(
         self, work: Work, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
     ) -> None:
         """Wrenches and tangents of all feedback at this state."""
         entry.evaluate_residual(self.program, work, base, twist, q, multipliers, u, jets)
-        for k, (part, f) in enumerate(zip(self.system.feedback, self.program.user_frame, strict=True)):
+        wrenches = [part for part in self.system.feedback if isinstance(part, Feedback)]
+        for k, (part, f) in enumerate(zip(wrenches, self.program.user_frame, strict=True)):
             g = np.eye(4)
             g[:3, :3], g[:3, 3] = work.pose[f, :3], work.pose[f, 3]
             # the twist is about the base point, as is the pose in the arrays
@@ -53,6 +59,30 @@ class FeedbackCore(Core):
     ) -> None:
         self._listen(work, base, twist, q, multipliers, u, jets)
         entry.evaluate_residual(program, work, base, twist, q, multipliers, u, jets)
+        for rows, part in self._controllers():
+            work.residual[rows] -= part.evaluate(float(u[-1]), q[0], q[1] if jets == 3 else 0.0 * q[1])[0]
+
+    def _fill_tangent(
+        self, program: Program, work: Work, base: Array, q: Array, multipliers: Array, u: Array, columns: Array,
+        weights: Array, jets: int,
+    ) -> None:  # fmt: skip
+        entry.evaluate_tangent(program, work, base, q, multipliers, u, columns, weights, jets)
+        self._control_tangent(work.matrix, q, u, weights, jets)
+
+    def _control_tangent(self, matrix: Array, q: Array, u: Array, weights: Sequence[float] | Array, jets: int) -> None:
+        """Subtract the variation of the efforts on joints."""
+        free, c = self.coordinates - self.n, self.coordinates
+        for rows, part in self._controllers():
+            change = part.evaluate(float(u[-1]), q[0], q[1] if jets == 3 else 0.0 * q[1])[1]
+            matrix[rows, free:c] -= weights[0] * change[:, : self.n] + weights[1] * change[:, self.n :]
+
+    def _controllers(self) -> Iterator[tuple[NDArray[np.int64], JointFeedback]]:
+        """Rows of the residual that each controller of joints drives."""
+        offset = self.coordinates - self.n
+        for part in self.system.feedback:
+            if isinstance(part, JointFeedback):
+                own = [np.arange(self.n)[self.system.coordinates(joint)] for joint in part.driven]
+                yield offset + np.concatenate(own), part
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium, in Python."""
@@ -68,4 +98,4 @@ class FeedbackCore(Core):
 
     def _solve(self, function: Any, scratch: March, *arguments: Any) -> int:
         run = entry.as_python(function)
-        return int(run(self._fill_residual, entry.evaluate_tangent, self.program, self.work, scratch, *arguments))
+        return int(run(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))

@@ -1,6 +1,6 @@
 """Environment: gravity, given wrenches, springs, friction and stops of joints, sliding friction, feedback."""
 
-from elver.environment.feedback import Feedback
+from elver.environment.feedback import Feedback, JointFeedback
 from elver.environment.gravity import Gravity
 from elver.environment.joint_loads import JointFriction, JointSpring, JointStop
 from elver.environment.sliding import SlidingFriction
@@ -10,6 +10,7 @@ __all__ = [
     "DistributedWrench",
     "Feedback",
     "Gravity",
+    "JointFeedback",
     "JointFriction",
     "JointSpring",
     "JointStop",

@@ -1,13 +1,17 @@
-"""Feedback: a wrench that depends on time and motion through a Python function, such as a drone's controller.
+"""Feedback: wrenches and joint efforts that depend on time and motion through Python functions, such as controllers.
 
     F = wrench(t, g, η),   δF = tangent(t, g, η) (ζ; δη),   δg = g ζ̂
 
 g is the pose world-from-frame, η its twist and F the wrench on the part, both in the axes of the frame, angular first.
+
+    Q = effort(t, q, q̇),   δQ = tangent(t, q, q̇) (δq; δq̇)
+
+q are all coordinates of the system, Q the torques [N m] or forces [N] on the coordinates of some joints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,10 +21,10 @@ from numpy.typing import ArrayLike
 from elver.environment.sites import check_label, check_site
 from elver.errors import BadInput, finite
 from elver.lie import se3
-from elver.mechanism import Frame, FrameLike
-from elver.rods.fields import Array
+from elver.mechanism import Frame, FrameLike, Joint
+from elver.rods.fields import Array, check_name
 
-__all__ = ["Feedback"]
+__all__ = ["Feedback", "JointFeedback"]
 
 Law: TypeAlias = Callable[[float, Array, Array], ArrayLike]
 
@@ -90,3 +94,70 @@ class Feedback:
         # Copies: a function that works in place must not move the robot.
         wrench = self.wrench(t, g.copy(), eta.copy())
         return finite(f"wrench of {self.name!r} at t = {t:g} s", wrench, (6,), "N m and N")
+
+
+@dataclass(frozen=True, eq=False)
+class JointFeedback:
+    """Efforts on joints by a function of time and motion; it has no input.
+
+    ``joints`` is a joint or several, all of whose coordinates it drives. ``effort(t, q, q_dot)`` returns one number per
+    driven coordinate [N m or N], at t [s] and all coordinates of the system (in the order of
+    ``system.coordinate_names``) with their rates. ``tangent(t, q, q_dot)`` returns its variation (efforts, 2 n) with q
+    and q_dot; left out, it is found by central differences, with 4 n calls. The slow lane, as :class:`Feedback`.
+    """
+
+    joints: Joint | Sequence[Joint]
+    effort: Law
+    tangent: Law | None = None
+    name: str = "controller"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", check_name("joint feedback", self.name))
+        joints = (self.joints,) if isinstance(self.joints, Joint) else tuple(self.joints)
+        for joint in joints:
+            if not isinstance(joint, Joint):
+                raise BadInput(f"joint feedback {self.name!r}: joints contains {joint!r}; give joints, as a Revolute")
+            if not joint.n:
+                raise BadInput(f"joint feedback {self.name!r}: {joint.label} has no coordinate; choose one that moves")
+        if not joints:
+            raise BadInput(f"joint feedback {self.name!r}: joints is empty; give the joints it drives")
+        object.__setattr__(self, "joints", joints)
+        for field, law in (("effort", self.effort), ("tangent", self.tangent)):
+            if not callable(law) and not (field == "tangent" and law is None):
+                raise BadInput(
+                    f"joint feedback {self.name!r}: {field} is a {type(law).__name__}; give a callable (t, q, q_dot)"
+                )
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates it drives."""
+        return sum(joint.n for joint in self.driven)
+
+    @property
+    def driven(self) -> tuple[Joint, ...]:
+        """The joints it drives."""
+        assert isinstance(self.joints, tuple)  # set by __post_init__
+        return self.joints
+
+    def evaluate(self, t: float, q: Array, q_dot: Array) -> tuple[Array, Array]:
+        """Efforts (size,) and their variation (size, 2 n) with the coordinates and their rates; checked."""
+        effort = self._effort(t, q, q_dot)
+        if self.tangent is not None:
+            name = f"tangent of {self.name!r} at t = {t:g} s"
+            given = self.tangent(t, q.copy(), q_dot.copy())
+            return effort, finite(name, given, (self.size, 2 * q.size), "N m or N, per SI unit")
+        tangent = np.empty((self.size, 2 * q.size))
+        for k in range(2 * q.size):
+            x = np.concatenate([q, q_dot])
+            step = _STEP * max(1.0, abs(x[k]))
+            values = []
+            for sign in (1.0, -1.0):
+                moved = x.copy()
+                moved[k] += sign * step
+                values.append(self._effort(t, moved[: q.size], moved[q.size :]))
+            tangent[:, k] = (values[0] - values[1]) / (2.0 * step)
+        return effort, tangent
+
+    def _effort(self, t: float, q: Array, q_dot: Array) -> Array:
+        effort = np.atleast_1d(np.asarray(self.effort(t, q.copy(), q_dot.copy()), dtype=float))
+        return finite(f"effort of {self.name!r} at t = {t:g} s", effort, (self.size,), "N m or N")

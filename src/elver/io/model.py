@@ -192,7 +192,7 @@ class _Encoder:
 
     def _function(self, function: Callable[..., Any], path: str, owners: tuple[Any, ...]) -> dict[str, Any]:
         name = getattr(function, "__qualname__", type(function).__name__)
-        if owners and type(owners[-1]).__name__ == "Feedback":
+        if owners and type(owners[-1]).__name__ in ("Feedback", "JointFeedback"):
             return self._dataclass(Code(name), path, owners)
         variable, end, unit = self._domain(function, owners)
         x = np.linspace(0.0, end, self.samples)

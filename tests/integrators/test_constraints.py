@@ -206,6 +206,36 @@ def test_a_turning_table_is_the_same_motion_seen_from_outside() -> None:
     np.testing.assert_allclose(run["q"].values[-1], free["q"].values[-1], atol=1e-4 * np.abs(free["q"]).max())
 
 
+@pytest.mark.filterwarnings("ignore::elver.errors.ElverWarning")
+def test_forces_of_loops_and_efforts_have_the_order_of_gauss() -> None:
+    """Multipliers and efforts at the end of a step are in balance there, not extrapolated from the stages."""
+    steel = ev.Material(young=210e9, shear=80e9, density=7800.0)
+    one, two = (ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.planar(3), nodes=8, name=n) for n in ("one", "two"))
+    angle = float(np.arccos(0.2))
+    first = ev.Revolute(("world", (-0.2, 0.0, 0.0)), (one, "base"), start=angle, name="driven")
+    joints = [
+        first,
+        ev.Revolute(("world", (0.2, 0.0, 0.0)), (two, "base"), start=np.pi - angle),
+        ev.Revolute((one, "tip"), (two, "tip")),
+    ]
+    system = ev.System(ev.Mechanism(joints), actuators=[ev.Imposed(first, name="drive")])
+
+    def drive(t: float) -> tuple[float, float, float]:
+        s, c = np.sin(3.0 * t), np.cos(3.0 * t)
+        return angle + 0.3 * s**4, 3.6 * s**3 * c, 32.4 * s**2 * c**2 - 10.8 * s**4
+
+    def forces(steps: int, method=None) -> tuple[np.ndarray, np.ndarray]:
+        run = ev.simulate(system, system.rest(), 0.5, 0.5 / steps, method or ev.GaussLegendre4(), {"drive": drive})
+        return run["multipliers"].values[-1], run["efforts"].values[-1]
+
+    exact = forces(400)
+    for method, order in ((ev.GaussLegendre4(), 4.0), (ev.ImplicitMidpoint(), 2.0)):
+        coarse, fine = forces(100, method), forces(200, method)
+        for k in range(2) if order == 4.0 else range(1):
+            errors = [np.linalg.norm(found[k] - exact[k]) for found in (coarse, fine)]
+            assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.4)
+
+
 # --------------------------------------------------------------------------------------------- loops on a base
 
 

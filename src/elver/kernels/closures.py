@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import math
 
+from elver.kernels.algebra import add_coad
 from elver.kernels.cache import inner, kernel
 
 __all__ = [
     "add_coad_matrix",
     "add_path_row",
+    "closure_accelerations",
     "closure_couplings",
     "closure_diagonal",
     "closure_is_active",
@@ -174,6 +176,45 @@ def closure_rates(closure_frame, closure_rows, closure, eta, out, start):
                 total += w[k] * (eta[follower, k] - (eta[leader, k] if leader >= 0 else 0.0))
             if size > 0.0:
                 out[start + j] = total
+
+
+@kernel
+def closure_accelerations(
+    closure_frame, closure_pose, closure_rows, row_kind, row_axes, base, pose, eta, acc, closure, v, maps, ends,
+    out, start,
+):
+    """Second rates Ψ'' of all closures into ``out`` from ``start`` on; redundant rows stay.
+
+    Ψ' = c·η_r with the row c as world wrench on the follower; c' = coad(η_s) c + K η_r, K its stiffness at λ = 1.
+    """
+    for h in range(closure_frame.shape[0]):
+        leader, follower = closure_frame[h, 0], closure_frame[h, 1]
+        _ends(closure_frame[h], closure_pose[h], base, pose, ends)
+        for k in range(6):
+            v[5, k] = eta[follower, k] - (eta[leader, k] if leader >= 0 else 0.0)
+            v[6, k] = acc[follower, k] - (acc[leader, k] if leader >= 0 else 0.0)
+        for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
+            if not closure_is_active(row_axes[j]):
+                continue
+            # columns of K in v[10:16], as rows of a 6x3 matrix
+            K = v[10:16, :3]
+            for i in range(6):
+                for k in range(3):
+                    K[i, k] = 0.0
+            _relative(ends, v, maps)
+            if row_kind[j] == 1:
+                _add_dot_stiffness(ends, row_axes[j], 1.0, K)
+            else:
+                _add_log_stiffness(ends, maps, row_axes[j], 1.0, v, K)
+            for k in range(6):
+                v[7, k] = 0.0
+                v[8, k] = closure[j, k]
+            add_coad(v, 7, 1.0, eta, follower, v, 8)
+            total = 0.0
+            for i in range(6):
+                turn = v[7, i] + K[i, 0] * v[5, 0] + K[i, 1] * v[5, 1] + K[i, 2] * v[5, 2]
+                total += v[8, i] * v[6, i] + turn * v[5, i]
+            out[start + j] = total
 
 
 @inner

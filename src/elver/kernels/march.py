@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.base_motion import chart, mix_chart_columns, orthonormalise, retract, shift, unwind
 from elver.kernels.cache import inner, kernel
-from elver.kernels.closures import closure_is_active, closure_rates
+from elver.kernels.closures import closure_accelerations, closure_is_active, closure_rates
 from elver.kernels.evaluate import impose
 
 __all__ = ["March", "march_for", "march_gauss", "march_one_step", "solve_static"]
@@ -452,21 +452,10 @@ def march_gauss(
                 for k in range(6):
                     m.twist[i, k] = given_twist[row, i, k]
         if multipliers.size > 0:
-            for k in range(multipliers.size):
-                multipliers[k] = 0.0
-                for j in range(s):
-                    multipliers[k] += tableau[3 + 3 * s, j] * m.stage_multipliers[j, k]
             if not _project(evaluate_residual, evaluate_tangent, program, work, m, q, multipliers, inputs[row]):
                 return step
-            for k in range(6):
-                if offset > 0 and (on_se3 == 1 or k < 3):
-                    rates[0, k] = m.twist[0, k]
-                elif offset > 0:
-                    rates[0, k] = (
-                        m.base[k - 3, 0] * m.twist[0, 3]
-                        + m.base[k - 3, 1] * m.twist[0, 4]
-                        + m.base[k - 3, 2] * m.twist[0, 5]
-                    )
+            if offset > 0:
+                _rates_of(on_se3, m.base, m.twist, rates)
         for i in range(4):
             for k in range(3):
                 base[i, k] = m.base[i, k]
@@ -474,6 +463,21 @@ def march_gauss(
         _record(step + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
         out_iterations[step + 1] = count
     return times.size - 1
+
+
+@kernel
+def _rates_of(on_se3, base, twist, rates):
+    """Rates of the scheme from the body twist and its rate: themselves, or (Ω; ṗ) and (Ω̇; p̈) in world axes."""
+    for k in range(3):
+        rates[0, k], rates[1, k] = twist[0, k], twist[1, k]
+    w, V, a = twist[0], twist[0, 3:], twist[1, 3:]
+    x, y, z = a[0] + w[1] * V[2] - w[2] * V[1], a[1] + w[2] * V[0] - w[0] * V[2], a[2] + w[0] * V[1] - w[1] * V[0]
+    for k in range(3):
+        if on_se3 == 1:
+            rates[0, 3 + k], rates[1, 3 + k] = V[k], a[k]
+        else:
+            rates[0, 3 + k] = base[k, 0] * V[0] + base[k, 1] * V[1] + base[k, 2] * V[2]
+            rates[1, 3 + k] = base[k, 0] * x + base[k, 1] * y + base[k, 2] * z
 
 
 @inner
@@ -518,6 +522,28 @@ def _project(evaluate_residual, evaluate_tangent, program, work, m, q, multiplie
         q[1, k] += m.step[offset + k]
     for k in range(offset):
         m.twist[0, k] += m.step[k]
+    # accelerations and multipliers in balance there: stages only extrapolate to them, with less order
+    for k in range(q.shape[1]):
+        q[2, k] = 0.0
+    for k in range(offset):
+        m.twist[1, k] = 0.0
+    for k in range(multipliers.size):
+        multipliers[k] = 0.0
+    evaluate_residual(program, work, m.base, m.twist, q, multipliers, u, 3)
+    closure_accelerations(
+        program.closure_frame, program.closure_pose, program.closure_rows, program.row_kind, program.row_axes, m.base,
+        work.pose, work.eta, work.acc, work.closure, work.vector, work.closure_map, work.closure_end,
+        work.residual, coordinates,
+    )
+    for k in range(m.step.size):
+        m.step[k] = -work.residual[k]
+    lu_solve(matrix, work.pivots, m.step)
+    for k in range(q.shape[1]):
+        q[2, k] += m.step[offset + k]
+    for k in range(offset):
+        m.twist[1, k] += m.step[k]
+    for k in range(multipliers.size):
+        multipliers[k] = m.step[coordinates + k]
     return True
 
 

@@ -116,7 +116,7 @@ def bench_rows(
 
 @app.command("warmup")
 def compile_kernels() -> None:
-    """Compile the numeric core ahead of time (about 20 s once, then cached).
+    """Compile the numeric core ahead of time (about 40 s once, then cached).
 
     Example:  elver warmup
     """

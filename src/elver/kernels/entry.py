@@ -20,6 +20,7 @@ from elver.kernels.program import smallest_program, work_for
 
 __all__ = [
     "as_python",
+    "compile_group",
     "evaluate_residual",
     "evaluate_tangent",
     "march_gauss",
@@ -87,7 +88,7 @@ def _plain(function: Any, make_signature: Callable[[], Any]) -> Callable[..., An
 
 
 @cache
-def _solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Callable[..., int]:
+def _bare_solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Callable[..., int]:
     program, work, scratch = _named()
     signature = _INT(
         types.FunctionType(_residual_signature()),
@@ -97,9 +98,29 @@ def _solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Cal
         scratch,
         *make_arguments(),
     )
-    entry = _compiled(function, signature).entry_point
-    pointers = _pointers()
+    return _compiled(function, signature).entry_point
+
+
+@cache
+def _solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Callable[..., int]:
+    entry, pointers = _bare_solver(function, make_arguments), _pointers()
     return lambda *arguments: entry(*pointers, *arguments)
+
+
+def compile_group(group: str) -> None:
+    """Compile one group of kernels into the cache: types are known, so nothing is run."""
+    if group == "residual":
+        _plain(evaluate.evaluate_residual, _residual_signature)
+    elif group == "tangent":
+        _plain(tangent.evaluate_tangent, _tangent_signature)
+    elif group == "observe":
+        _plain(observe.observe, _observe_signature)
+    elif group == "statics":
+        _bare_solver(march.solve_static, _static_arguments)
+    elif group == "one-step":
+        _bare_solver(march.march_one_step, _one_step_arguments)
+    else:
+        _bare_solver(march.march_gauss, _gauss_arguments)
 
 
 @cache

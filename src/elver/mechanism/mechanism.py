@@ -231,7 +231,8 @@ def _named(joints: Any) -> tuple[Joint, ...]:
         joints = (joints,)
     if isinstance(joints, Part | str) or not isinstance(joints, Iterable):
         raise BadInput(
-            f'joints = {joints!r}: give a list such as [Fixed("world", (rod, "base"))], or use Mechanism.clamped(rod)'
+            f'joints is a {type(joints).__name__}: give a list such as [Fixed("world", (rod, "base"))], or use '
+            "Mechanism.clamped(rod)"
         )
     joints = tuple(joints)
     seen: Counter[str] = Counter()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core
 from elver.environment import Feedback, JointFeedback
-from elver.kernels import entry, march
+from elver.kernels import entry, gauss, one_step, rest
 from elver.kernels.march import March
 from elver.kernels.program import Program, Work
 from elver.lie import se3
@@ -86,15 +86,15 @@ class FeedbackCore(Core):
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium, in Python."""
-        return self._solve(march.solve_static, scratch, *arguments)
+        return self._solve(rest.solve_static, scratch, *arguments)
 
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps, in Python."""
-        return self._solve(march.march_one_step, scratch, *arguments)
+        return self._solve(one_step.march_one_step, scratch, *arguments)
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps, in Python."""
-        return self._solve(march.march_gauss, scratch, *arguments)
+        return self._solve(gauss.march_gauss, scratch, *arguments)
 
     def _solve(self, function: Any, scratch: March, *arguments: Any) -> int:
         run = entry.as_python(function)

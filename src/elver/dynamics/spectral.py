@@ -36,7 +36,7 @@ from elver.actuation import Pressure, SpooledTendon, Tendon
 from elver.dynamics.core import Arrays, Core
 from elver.environment import DistributedWrench, Gravity, PointWrench
 from elver.errors import ElverWarning
-from elver.kernels import entry, march
+from elver.kernels import entry, gauss, one_step, rest
 from elver.kernels.march import March
 from elver.kernels.program import Work
 from elver.kernels.strain_loads import strain_residual, strain_tangent
@@ -249,17 +249,17 @@ class SpectralCore(Core):
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium, in Python."""
-        function = entry.as_python(march.solve_static)
+        function = entry.as_python(rest.solve_static)
         return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
 
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps, in Python."""
-        function = entry.as_python(march.march_one_step)
+        function = entry.as_python(one_step.march_one_step)
         return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps, in Python."""
-        function = entry.as_python(march.march_gauss)
+        function = entry.as_python(gauss.march_gauss)
         return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
 
     def _fill_residual(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import typeof, types
 
-from elver.kernels import evaluate, march, observe, tangent
+from elver.kernels import evaluate, gauss, march, observe, one_step, rest, tangent
 from elver.kernels.program import smallest_program, work_for
 
 __all__ = [
@@ -116,16 +116,16 @@ def compile_group(group: str) -> None:
     elif group == "observe":
         _plain(observe.observe, _observe_signature)
     elif group == "statics":
-        _bare_solver(march.solve_static, _static_arguments)
+        _bare_solver(rest.solve_static, _static_arguments)
     elif group == "one-step":
-        _bare_solver(march.march_one_step, _one_step_arguments)
+        _bare_solver(one_step.march_one_step, _one_step_arguments)
     else:
-        _bare_solver(march.march_gauss, _gauss_arguments)
+        _bare_solver(gauss.march_gauss, _gauss_arguments)
 
 
 @cache
 def as_python(function: Any) -> Callable[..., Any]:
-    """A solver of :mod:`elver.kernels.march` as plain Python, to be run with any residual and tangent.
+    """A compiled solver as plain Python, to be run with any residual and tangent.
 
     Kernels that do not call back stay compiled.
     """
@@ -175,15 +175,15 @@ def observe_states(*arguments: Any) -> None:
 
 
 def solve_static(*arguments: Any) -> int:
-    """:func:`elver.kernels.march.solve_static`, without its first two arguments."""
-    return _solver(march.solve_static, _static_arguments)(*arguments)
+    """:func:`elver.kernels.rest.solve_static`, without its first two arguments."""
+    return _solver(rest.solve_static, _static_arguments)(*arguments)
 
 
 def march_one_step(*arguments: Any) -> int:
-    """:func:`elver.kernels.march.march_one_step`, without its first two arguments."""
-    return _solver(march.march_one_step, _one_step_arguments)(*arguments)
+    """:func:`elver.kernels.one_step.march_one_step`, without its first two arguments."""
+    return _solver(one_step.march_one_step, _one_step_arguments)(*arguments)
 
 
 def march_gauss(*arguments: Any) -> int:
-    """:func:`elver.kernels.march.march_gauss`, without its first two arguments."""
-    return _solver(march.march_gauss, _gauss_arguments)(*arguments)
+    """:func:`elver.kernels.gauss.march_gauss`, without its first two arguments."""
+    return _solver(gauss.march_gauss, _gauss_arguments)(*arguments)

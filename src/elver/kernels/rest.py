@@ -1,0 +1,89 @@
+"""Equilibria: Newton on the residual at rest (Gotelli 2024, Alg. 16), with steps of limited length."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elver.kernels.algebra import lu_factor, lu_solve
+from elver.kernels.base_motion import retract
+from elver.kernels.cache import kernel
+
+__all__ = ["solve_static"]
+
+
+@kernel
+def solve_static(
+    evaluate_residual, evaluate_tangent, program, work, m,
+    base, q, multipliers, inputs, energy, tolerance, largest, history,
+):
+    """Newton for R = 0 at rest, in place on base (4, 3), q (3, n), multipliers.
+
+    Steps are limited to ``largest`` times the scale of each unknown. Returns the number of iterations, or -1 when
+    not converged within ``history.size``, -2 on a singular matrix, -3 when numbers broke; ``history`` holds the
+    scaled residual norms, NaN behind the last.
+    """
+    coordinates, n = m.total.size, q.shape[1]
+    offset = coordinates - n
+    for i in range(18):
+        for k in range(6):
+            m.columns[i, k] = 1.0 if i == k else 0.0
+    m.weights[0], m.weights[1], m.weights[2] = 1.0, 0.0, 0.0
+    for k in range(2):
+        for i in range(6):
+            m.twist[k, i] = 0.0
+        for i in range(n):
+            q[1 + k, i] = 0.0
+    for i in range(history.size):
+        history[i] = np.nan
+    for it in range(history.size):
+        evaluate_residual(program, work, base, m.twist, q, multipliers, inputs, 1)
+        norm = _residual_norm(work.residual, m.scale, coordinates, energy)
+        history[it] = norm
+        if not np.isfinite(norm):
+            return -3
+        if norm < tolerance:
+            return it
+        evaluate_tangent(program, work, base, q, multipliers, inputs, m.columns, m.weights, 1)
+        if lu_factor(work.matrix, work.pivots) < 1e-300:
+            return -2
+        step = m.step
+        for k in range(step.size):
+            step[k] = -work.residual[k]
+        lu_solve(work.matrix, work.pivots, step)
+        size = 0.0
+        for k in range(coordinates):
+            size = max(size, abs(step[k]) / m.scale[k])
+        if not np.isfinite(size):
+            return -2
+        factor = 1.0 if size <= largest else largest / size
+        for k in range(n):
+            q[0, k] += factor * step[offset + k]
+        for k in range(multipliers.size):
+            multipliers[k] += factor * step[coordinates + k]
+        if offset > 0:
+            for k in range(6):
+                step[k] *= factor
+            retract(1, base, step, m.twist, 0.0, 0.0, m, m.base, m.twist)
+            for i in range(4):
+                for k in range(3):
+                    base[i, k] = m.base[i, k]
+            for i in range(18):
+                for k in range(6):
+                    m.columns[i, k] = 1.0 if i == k else 0.0
+    evaluate_residual(program, work, base, m.twist, q, multipliers, inputs, 1)
+    if _residual_norm(work.residual, m.scale, coordinates, energy) < tolerance:
+        return history.size
+    return -1
+
+
+@kernel
+def _residual_norm(residual, scale, coordinates, energy):
+    """Largest generalized force times its unit of change, over the energy scale; closures as they are."""
+    norm = 0.0
+    for k in range(residual.size):
+        value = abs(residual[k])
+        if k < coordinates:
+            value *= scale[k] / energy
+        if not value <= norm:
+            norm = value
+    return norm

@@ -1,0 +1,282 @@
+"""From the tree of a mechanism to segments, intervals and frames.
+
+The tree is walked from its root: an offset becomes an interval without coordinates, a joint one or two intervals, a rod
+one interval between each two of its nodes. A rod that is reached by another section than its base grows from there to
+both ends; the part toward the base runs backward on the same coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elver.actuation import Pressure, SpooledTendon, Tendon
+from elver.bodies import RigidBody
+from elver.dynamics.lie_schemes import JOINT, LieScheme, lie_scheme
+from elver.environment import (
+    DistributedWrench,
+    Feedback,
+    JointSpring,
+    JointStop,
+    PointWrench,
+    SlidingFriction,
+)
+from elver.lie import se3
+from elver.mechanism import Branch, Frame, Joint
+from elver.rods import Grid, Rod
+from elver.system import System
+
+__all__ = ["RodFrames", "Segments", "floats", "ints"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RodFrames:
+    """Where the nodes of a rod are in the arrays."""
+
+    s: Array  # (nodes,) arc lengths [m], from base to tip
+    weights: Array  # (nodes,) quadrature weights
+    frames: NDArray[np.int64]  # (nodes,)
+
+
+class Segments:
+    """Frames, segments and intervals of a mechanism, in the order in which they grow from the root."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.inertia: list[Array] = [np.zeros((6, 6))]
+        self.segments: list[tuple[int, int, int, int, int, int]] = []
+        self.active: list[tuple[list[int], list[int]]] = []  # free strains, first own coordinate of each
+        self.rest: list[Array] = []  # per interval (moments, 6)
+        self.phi: list[Array] = []  # per interval (moments, coordinates)
+        self.schemes: list[tuple[LieScheme, int]] = []  # with the sign of the exponent
+        self.rods: dict[Rod, RodFrames] = {}
+        self.bodies: dict[RigidBody, int] = {}
+        self.sites: dict[PointWrench, int] = {}  # where point loads act
+        self.grids = _grids(system)
+
+    @property
+    def frames(self) -> int:
+        return len(self.inertia)
+
+    def frame_of(self, frame: Frame) -> int:
+        """Frame of a part or section; 0 for the world, which is the base of the tree unless that floats."""
+        part = frame.part
+        if isinstance(part, Rod):
+            return int(self.rods[part].frames[self.grids[part].index(frame.s)])
+        return self.bodies[part] if isinstance(part, RigidBody) else 0
+
+    def grow(self) -> None:
+        """Walk the tree."""
+        tree = self.system.mechanism.tree
+        if not isinstance(tree.root.part, str):
+            self._place(tree.root, 0)
+        for branch in tree.branches:
+            self._branch(branch)
+        for load in self.system.loads:
+            if isinstance(load, PointWrench):
+                self.sites[load] = self._offset(self.frame_of(load.site), load.site.g)
+
+    def _branch(self, branch: Branch) -> None:
+        joint, sign = branch.joint, -1.0 if branch.reverse else 1.0
+        axes = se3.pose(joint.axes, np.zeros(3))
+        at = self._offset(self.frame_of(branch.parent), branch.parent.g @ axes)
+        if joint.n:
+            first = self.system.blocks[joint][0]
+            component = [c for factor in joint.motion for c in factor]
+            factors = np.split(np.eye(joint.n), np.cumsum([len(factor) for factor in joint.motion])[:-1])
+            phi = [sign * own.sum(axis=0, keepdims=True) for own in (factors[::-1] if branch.reverse else factors)]
+            rest = [np.zeros((1, 6))] * len(phi)
+            at = self._segment(at, rest, phi, first, joint.n, (JOINT, 1), component, list(range(joint.n + 1)))
+        at = self._offset(at, axes.T @ se3.inverse(branch.child.g))
+        self._place(branch.child, at)
+
+    def _offset(self, at: int, g: Array) -> int:
+        """Frame at a constant pose ``g`` from the frame ``at``."""
+        if np.allclose(g, np.eye(4), rtol=0.0, atol=1e-15):
+            return at
+        return self._segment(at, [se3.log(g)[None]], [np.zeros((1, 0))], 0, 0, (JOINT, 1), [], [0])
+
+    def _place(self, frame: Frame, at: int) -> None:
+        """Put the part of ``frame`` into the tree, its section or body frame at the frame ``at``."""
+        part = frame.part
+        if isinstance(part, RigidBody):
+            self.bodies[part] = at
+            self.inertia[at] = self.inertia[at] + part.M
+            return
+        assert isinstance(part, Rod)
+        grid, scheme = self.grids[part], lie_scheme(part)
+        first, n = self.system.blocks[part]
+        rest, phi = _moments(part, grid.s, scheme)
+        active = [c for c in range(6) if part.counts[c]]
+        starts = np.concatenate([[0], np.cumsum([part.counts[c] for c in active])]).astype(int).tolist()
+        own = np.zeros(grid.s.size, dtype=np.int64)
+        root = grid.index(frame.s)
+        own[root] = at
+        if root < grid.s.size - 1:
+            begin = self.frames
+            self._segment(at, list(rest[root:]), list(phi[root:]), first, n, (scheme, 1), active, starts)
+            own[root + 1 :] = np.arange(begin, self.frames)
+        if root > 0:
+            begin = self.frames
+            back = slice(root - 1, None, -1)
+            self._segment(at, list(rest[back]), list(phi[back]), first, n, (scheme, -1), active, starts)
+            own[back] = np.arange(begin, self.frames)
+        for f, weight, density in zip(own, grid.weights, part.inertia(grid.s), strict=True):
+            self.inertia[f] = self.inertia[f] + np.diag(weight * density)
+        self.rods[part] = RodFrames(grid.s, grid.weights, own)
+
+    def _segment(
+        self, parent: int, rest: list[Array], phi: list[Array], first: int, count: int,
+        scheme: tuple[LieScheme, int], active: list[int], starts: list[int],
+    ) -> int:  # fmt: skip
+        """A new segment; returns its last frame."""
+        if scheme not in self.schemes:
+            self.schemes.append(scheme)
+        poly = self.schemes.index(scheme)
+        self.segments.append((parent, len(self.rest), len(rest), first, count, poly))
+        self.active.append((active, starts))
+        self.rest += rest
+        self.phi += phi
+        self.inertia += [np.zeros((6, 6))] * len(rest)
+        return self.frames - 1
+
+    # Arrays -------------------------------------------------------------------------------------------------
+
+    def strains(self, most: int) -> dict[str, Any]:
+        """Moments of all intervals, padded to one size, and the free strains of all segments."""
+        segments = self.segments
+        moments = max(len(r) for r in self.rest) if self.rest else 1
+        rest = np.zeros((len(self.rest), moments, 6))
+        phi = np.zeros((len(self.rest), moments, max(most, 1)))
+        for i, (r, f) in enumerate(zip(self.rest, self.phi, strict=True)):
+            rest[i, : len(r)] = r
+            phi[i, : len(f), : f.shape[1]] = f
+        active = np.zeros((max(len(segments), 1), 7), dtype=np.int64)
+        slot_start = np.zeros_like(active)
+        for k, (strains, starts) in enumerate(self.active):
+            active[k, 0] = len(strains)
+            active[k, 1 : 1 + len(strains)] = strains
+            slot_start[k] = [*starts, *[starts[-1]] * (7 - len(starts))]
+        component = np.zeros(self.system.n, dtype=np.int64)
+        for part, (first, count) in self.system.blocks.items():
+            own = part.component if isinstance(part, Rod) else [c for factor in part.motion for c in factor]
+            component[first : first + count] = own
+        return {
+            "active": ints(active),
+            "component": ints(component),
+            "slot_start": ints(slot_start),
+            "rest": floats(rest),
+            "phi": floats(phi),
+        }
+
+    def polynomials(self) -> dict[str, Any]:
+        """Tables of the Lie polynomials in use; a segment that runs backward negates the last operation."""
+        operations = max([len(scheme.operations) for scheme, _ in self.schemes] + [1])
+        moments = max([len(scheme.moments) for scheme, _ in self.schemes] + [1])
+        many = max(len(self.schemes), 1)
+        pair = np.zeros((many, operations, 2), dtype=np.int64)
+        beta = np.zeros((many, operations))
+        linear = np.zeros((many, operations, moments + operations))
+        size = np.ones((many, 2), dtype=np.int64)
+        for p, (scheme, sign) in enumerate(self.schemes):
+            size[p] = len(scheme.moments), len(scheme.operations)
+            for o, (bracket, a, b, weights) in enumerate(scheme.operations):
+                factor = sign if o == len(scheme.operations) - 1 else 1
+                pair[p, o], beta[p, o] = (a, b), factor * bracket
+                for j, weight in weights.items():
+                    linear[p, o, j] = factor * weight
+        return {"poly_size": size, "poly_pair": pair, "poly_beta": beta, "poly_linear": linear}
+
+    def paths(self, tied: Iterable[Sequence[int]]) -> dict[str, Any]:
+        """Unknowns that move each segment, and slots where columns are wanted again: at parents and frames ``tied``."""
+        offset = 6 * int(self.system.free)
+        owner = np.full(self.frames, -1)  # segment of each frame
+        for k, (_, start, count, *_) in enumerate(self.segments):
+            owner[start + 1 : start + count + 1] = k
+        wanted = {0, *(parent for parent, *_ in self.segments)}
+        wanted |= {f for pair in tied for f in pair if f >= 0}
+        slots = {f: k for k, f in enumerate(sorted(wanted))}
+        base = list(range(offset))
+        lists: list[list[int]] = []
+        path, starts, segment = list(base), [], []
+        for k, row in enumerate(self.segments):
+            before = owner[row[0]]
+            nearer = base if before < 0 else lists[before]
+            lists.append([*nearer, *range(offset + row[3], offset + row[3] + row[4])])
+            starts.append(len(path))
+            segment.append([*row, slots[row[0]], starts[k], len(lists[k])])
+            path += lists[k]
+        slot_path = [(0, offset) if owner[f] < 0 else (starts[owner[f]], len(lists[owner[f]])) for f in slots]
+        frame_slot = [slots.get(f, -1) for f in range(self.frames)]
+        if not segment:  # a single floating body: one empty segment keeps the arrays in shape
+            segment = [[0, 0, 0, 0, 0, 0, 0, 0, offset]]
+        return {"segment": segment, "path": path, "frame_slot": frame_slot, "slot_path": slot_path, "slots": slots}
+
+    def rotation_vectors(self) -> list[int]:
+        """First coordinate of each rotation vector that may be exchanged for a shorter one of the same rotation.
+
+        Not where a component is imposed or has a spring or a stop: these mean one number, which would jump.
+        """
+        system, found = self.system, []
+        given = {system.coordinates(part.target).start + part.index for part in system.imposed}
+        for load in system.loads:
+            if isinstance(load, JointSpring | JointStop):
+                given.add(system.coordinates(load.joint).start + load.index)
+        for part, (first, _) in system.blocks.items():
+            if isinstance(part, Joint):
+                before = first
+                for factor in part.motion:
+                    if factor == (0, 1, 2) and not given & {before, before + 1, before + 2}:
+                        found.append(before)
+                    before += len(factor)
+        return found
+
+
+def _grids(system: System) -> dict[Rod, Grid]:
+    """Nodes of each rod, with those where a pose is wanted or where a field along the rod jumps."""
+    mechanism = system.mechanism
+    stations: dict[Rod, list[float]] = {rod: [] for rod in mechanism.rods}
+    breaks: dict[Rod, list[float]] = {rod: [] for rod in mechanism.rods}
+    frames = [frame for joint in mechanism.joints for frame in (joint.a, joint.b)]
+    frames += [mechanism.held(hold) for hold in mechanism.holds]
+    frames += [load.frame for load in system.loads if isinstance(load, SlidingFriction | Feedback)]
+    for frame in frames:
+        if isinstance(frame.part, Rod):
+            stations[frame.part].append(frame.s)
+    for part in system.channels:
+        if isinstance(part, PointWrench) and isinstance(part.part, Rod):
+            stations[part.part].append(part.position)
+        elif isinstance(part, DistributedWrench):
+            breaks[part.rod] += part.breaks
+        elif isinstance(part, Tendon | SpooledTendon | Pressure):
+            for rod in part.rods:
+                breaks[rod] += part.breaks_on(rod)
+            for guide in (guide for span in part.spans for guide in span):
+                if isinstance(guide.part, Rod):
+                    stations[guide.part].append(guide.s)
+    return {rod: rod.grid_with(stations=stations[rod], breaks=breaks[rod]) for rod in mechanism.rods}
+
+
+def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, Array]:
+    """Strain moments of each interval: of the rest strain (intervals, m, 6), of each function (intervals, m, n)."""
+    h = np.diff(s)
+    points = s[:-1, None] + h[:, None] * np.array(scheme.points)
+    shape = (*points.shape, -1)
+    C = np.array(scheme.moments)
+    rest = rod.rest_strain(points.ravel()).reshape(shape)
+    phi = rod.functions(points.ravel()).reshape(shape)
+    return np.einsum("i,mj,ijc->imc", h, C, rest), np.einsum("i,mj,ijk->imk", h, C, phi)
+
+
+def ints(values: Any) -> NDArray[np.int64]:
+    return np.array(values, dtype=np.int64, order="C")
+
+
+def floats(values: Any) -> Array:
+    return np.array(values, dtype=np.float64, order="C")

@@ -280,15 +280,15 @@ class Core:
         return K
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
-        """Newton for an equilibrium: :func:`elver.kernels.march.solve_static`."""
+        """Newton for an equilibrium: :func:`elver.kernels.rest.solve_static`."""
         return entry.solve_static(self.program, self.work, scratch, *arguments)
 
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
-        """Newmark-type steps: :func:`elver.kernels.march.march_one_step`."""
+        """Newmark-type steps: :func:`elver.kernels.one_step.march_one_step`."""
         return entry.march_one_step(self.program, self.work, scratch, *arguments)
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
-        """Gauss steps: :func:`elver.kernels.march.march_gauss`."""
+        """Gauss steps: :func:`elver.kernels.gauss.march_gauss`."""
         return entry.march_gauss(self.program, self.work, scratch, *arguments)
 
 
@@ -461,20 +461,29 @@ def _closure_drift(kernels: Core, state: State, inputs: Inputs | None) -> Array:
 
     It holds the centrifugal part J' q' and what a driven base and the inputs of spooled tendons do by themselves.
     """
+    weights = {-2: -1.0, -1: 16.0, 0: -30.0, 1: 16.0, 2: -1.0}
+    total, h = closures_along(kernels, state, inputs, weights)
+    return total / (12.0 * h * h)
+
+
+def closures_along(
+    kernels: Core, state: State, inputs: Inputs | None, weights: dict[int, float]
+) -> tuple[Array, float]:
+    """Weighted sum of the closure rows at k steps along the motion of the state, and the step [s]."""
     system = kernels.system
     rates = np.concatenate([state.eta, state.q_dot])
-    h = 1e-3 / max(1.0, float(np.max(np.abs(rates))))
+    h = 1e-3 / max(1.0, float(np.max(np.abs(rates), initial=0.0)))
     signals, total = system.signals(inputs), np.zeros(kernels.rows)
-    for k, weight in zip((-2, -1, 0, 1, 2), (-1.0, 16.0, -30.0, 16.0, -1.0), strict=True):
+    for k, weight in weights.items():
         t = k * h
         if isinstance(system.mechanism.base, Driven):
             g = system.mechanism.base.motion.at(state.time + t)[0]
         else:
             g = state.g @ se3.exp(t * state.eta)
-        moved = arrays(state.with_(g=g, q=state.q + t * state.q_dot))
+        moved = arrays(state.with_(g=g, q=state.q + t * state.q_dot, multipliers=np.zeros(kernels.rows)))
         u = system.input_vector(signals, state.time + t)
         total += weight * kernels.residual(moved, u, jets=1)[kernels.coordinates :]
-    return total / (12.0 * h * h)
+    return total, h
 
 
 # ---------------------------------------------------------------------------------------------------------------

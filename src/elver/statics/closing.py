@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import SpooledTendon
-from elver.dynamics.core import Arrays, Core, arrays, core
+from elver.dynamics.core import Arrays, Core, arrays, closures_along, core
 from elver.errors import BadInput, NotConverged
 from elver.lie import se3
 from elver.mechanism import Driven, Joint
@@ -328,19 +328,9 @@ def _opening(kernels: Core, state: State, inputs: Inputs | None) -> Array:
     With the rates of imposed coordinates, of a driven base and of wound lengths; these are taken forward in time, so
     that a motion that begins at this instant counts.
     """
-    system = kernels.system
-    rates = np.concatenate([state.eta, state.q_dot])
-    h = 1e-3 / max(1.0, float(np.max(np.abs(rates), initial=0.0)))
-    signals, total = system.signals(inputs), np.zeros(kernels.rows)
-    for k, weight in enumerate((-25.0, 48.0, -36.0, 16.0, -3.0)):
-        t = k * h
-        if isinstance(system.mechanism.base, Driven):
-            g = system.mechanism.base.motion.at(state.time + t)[0]
-        else:
-            g = state.g @ se3.exp(t * state.eta)
-        moved = arrays(state.with_(g=g, q=state.q + t * state.q_dot))
-        total += weight * _rows(kernels, moved, system.input_vector(signals, state.time + t))
-    return total / (12.0 * h)
+    weights = dict(enumerate((-25.0, 48.0, -36.0, 16.0, -3.0)))
+    total, h = closures_along(kernels, state, inputs, weights)
+    return total / (12.0 * h) / units(kernels)
 
 
 def _with_rates(kernels: Core, state: State, inputs: Inputs | None) -> State:

@@ -14,10 +14,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from elver.actuation.coordinates import choose, default_name, unit_of
 from elver.actuation.signals import C2Ramp, SmoothStep
 from elver.errors import BadInput, finite
 from elver.mechanism import Joint
+from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from elver.actuation.coordinates import choose, default_name, unit_of
 from elver.errors import BadInput, finite
 from elver.mechanism import Joint
+from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.rods.fields import check_name
 
 __all__ = ["Motor"]

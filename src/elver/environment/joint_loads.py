@@ -15,6 +15,7 @@ from typing import Any
 
 from elver.errors import BadInput, finite, non_negative, positive
 from elver.mechanism import Joint
+from elver.mechanism.coordinates import choose, default_name
 from elver.rods.fields import check_name
 
 __all__ = ["JointFriction", "JointSpring", "JointStop"]
@@ -33,18 +34,9 @@ class JointLoad:
         joint = self.joint
         if not isinstance(joint, Joint):
             raise BadInput(f"{label}: joint = {joint!r}; give the joint it acts on, such as a Revolute")
-        names = ", ".join(map(repr, joint.coordinate_names))
-        if not names:
-            raise BadInput(f"{label}: {joint.label} has no coordinate; choose a joint that moves, such as Revolute")
-        if self.coordinate is None and joint.n > 1:
-            raise BadInput(f"{label}: {joint.label} has several coordinates; choose one of {names}")
-        if self.coordinate is None:
-            object.__setattr__(self, "coordinate", joint.coordinate_names[0])
-        if self.coordinate not in joint.coordinate_names:
-            raise BadInput(f"{label}: {joint.label} has no coordinate {self.coordinate!r}; choose one of {names}")
+        object.__setattr__(self, "coordinate", choose(label, joint, self.coordinate))
         if self.name is None:
-            words = [joint.name or joint.kind, *([self.coordinate] if joint.n > 1 else []), kind]
-            object.__setattr__(self, "name", "-".join(words))
+            object.__setattr__(self, "name", default_name(joint, self.coordinate if joint.n > 1 else None, kind))
         return f"{kind} {self.name!r}"
 
     @property

@@ -1,9 +1,9 @@
-"""One coordinate of a joint or a rod, chosen by name: what motors and imposed motions act on."""
+"""One coordinate of a joint or a rod, chosen by name: what motors, imposed motions and loads on joints act on."""
 
 from __future__ import annotations
 
 from elver.errors import BadInput
-from elver.mechanism import Joint
+from elver.mechanism.joints import Joint
 from elver.rods import Rod
 
 __all__ = ["choose", "default_name", "owner", "unit_of"]

@@ -16,7 +16,7 @@ import numpy as np
 
 import elver as ev
 from elver.cli.bench import Row, cpu_time, row
-from elver.dynamics.core import core
+from elver.dynamics.core import arrays, core
 from elver.kernels.evaluate import evaluate_residual
 from elver.kernels.tangent import evaluate_tangent
 from elver.kernels.twin import twin_residual
@@ -46,32 +46,50 @@ def loops() -> tuple[Callable[..., None], Callable[..., None]]:
     return inverse_dynamics, tangent
 
 
-class Problem:
-    """A rod with ``nodes`` nodes at a state, ready for the loops."""
+class Evaluations:
+    """A clamped system at a moving state, ready for compiled loops."""
+
+    def __init__(self, system: ev.System) -> None:
+        kernels, random = core(system), np.random.default_rng(0)
+        self.program, self.work = kernels.program, kernels.work
+        rest = arrays(system.rest())
+        self.base, self.twist = rest.base, rest.twist
+        self.q = rest.q + kernels.assembly.scale * random.normal(size=(3, system.n)) * [[0.1], [1.0], [10.0]]
+        self.multipliers = random.normal(size=kernels.rows)
+        self.inputs = system.input_vector(system.signals(None), 0.0)
+        self.columns, self.weights = np.zeros((18, 6)), np.array([1.0, 2e2, 4e4])  # as in a step of 10 ms
+        self.inverse_dynamics(1)  # the tangent is taken at the state of the last residual
+
+    def inverse_dynamics(self, calls: int) -> None:
+        """``calls`` residuals."""
+        state: tuple[Any, ...] = (self.base, self.twist, self.q, self.multipliers, self.inputs)
+        loops()[0](self.program, self.work, *state, 3, calls)
+
+    def newton_matrix(self, calls: int) -> None:
+        """``calls`` tangents."""
+        state: tuple[Any, ...] = (self.base, self.q, self.multipliers, self.inputs, self.columns, self.weights)
+        loops()[1](self.program, self.work, *state, 3, calls)
+
+    def error(self) -> float:
+        """Largest difference of the residual to the readable twin, over its largest entry."""
+        self.inverse_dynamics(1)
+        twin = twin_residual(self.program, self.base, self.twist, self.q, self.multipliers, self.inputs)
+        return float(np.abs(self.work.residual - twin).max() / np.abs(twin).max())
+
+    def times(self, calls: int, repeats: int = 5) -> tuple[float, float]:
+        """CPU seconds of one residual and of one Newton matrix."""
+        one = cpu_time(lambda: self.inverse_dynamics(calls), repeats=repeats) / calls
+        return one, cpu_time(lambda: self.newton_matrix(calls), repeats=repeats) / calls
+
+
+class Problem(Evaluations):
+    """A rod with ``nodes`` nodes."""
 
     def __init__(self, nodes: int) -> None:
         material = ev.Material(young=1e6, poisson=0.45, density=1000.0)
         rod = ev.Rod(1.0, ev.Circle(0.02), material, ev.Legendre.kirchhoff(4), nodes=nodes - 2)
         assert rod.grid.s.size == nodes
-        kernels = core(ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity()]))
-        random = np.random.default_rng(0)
-        self.program, self.work = kernels.program, kernels.work
-        self.base, self.twist = np.vstack([np.eye(3), np.zeros(3)]), np.zeros((2, 6))
-        self.q, self.inputs, self.multipliers = random.normal(size=(3, rod.n)), np.ones(1), np.zeros(0)
-        self.columns, self.weights = np.zeros((18, 6)), np.array([1.0, 2.0, 3.0])
-
-    def inverse_dynamics(self, calls: int) -> None:
-        state: tuple[Any, ...] = (self.base, self.twist, self.q, self.multipliers, self.inputs)
-        loops()[0](self.program, self.work, *state, 3, calls)
-
-    def tangent(self, calls: int) -> None:
-        state: tuple[Any, ...] = (self.base, self.q, self.multipliers, self.inputs, self.columns, self.weights)
-        loops()[1](self.program, self.work, *state, 3, calls)
-
-    def error(self) -> float:
-        self.inverse_dynamics(1)
-        twin = twin_residual(self.program, self.base, self.twist, self.q, self.multipliers, self.inputs)
-        return float(np.abs(self.work.residual - twin).max() / np.abs(twin).max())
+        super().__init__(ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity()]))
 
 
 @row("rod-inverse-dynamics-11", unit="us", goal=10.0)
@@ -89,9 +107,8 @@ def rod_cost_exponent(peers: bool) -> Row:
     times = []
     for nodes in NODES:
         problem = Problem(nodes)
-        problem.inverse_dynamics(1)  # the tangent is taken at the state of the last residual
         calls = max(1, CALLS * NODES[0] // nodes)
         one = cpu_time(lambda p=problem, c=calls: p.inverse_dynamics(c)) / calls
-        times.append((one, cpu_time(lambda p=problem, c=calls: p.tangent(c)) / calls))
+        times.append((one, cpu_time(lambda p=problem, c=calls: p.newton_matrix(c)) / calls))
     powers = np.polyfit(np.log(NODES), np.log(times), 1)[0]
     return Row(float(powers.max()))

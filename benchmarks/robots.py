@@ -24,11 +24,10 @@ import numpy as np
 import elver as ev
 from elver.cli.bench import Row, cpu_time, row
 from elver.cli.folders import folder, load_module
-from elver.dynamics.core import arrays, core
-from elver.kernels.twin import twin_residual
+from elver.dynamics.core import core
 
 from . import peers as others
-from .recursion import loops
+from .recursion import Evaluations
 
 STEEL = ev.Material(young=210e9, shear=80e9, density=7800.0)
 
@@ -218,42 +217,6 @@ def six_rods_10ms(peers: bool) -> Row:
 # One residual, one Newton matrix ----------------------------------------------------------------------------
 
 ROUNDING = 1e-11
-
-
-class Evaluations:
-    """A clamped system at a moving state, ready for compiled loops."""
-
-    def __init__(self, system: ev.System) -> None:
-        kernels, random = core(system), np.random.default_rng(0)
-        self.program, self.work = kernels.program, kernels.work
-        rest = arrays(system.rest())
-        self.base, self.twist = rest.base, rest.twist
-        self.q = rest.q + kernels.assembly.scale * random.normal(size=(3, system.n)) * [[0.1], [1.0], [10.0]]
-        self.multipliers = random.normal(size=kernels.rows)
-        self.inputs = system.input_vector(system.signals(None), 0.0)
-        self.columns, self.weights = np.zeros((18, 6)), np.array([1.0, 2e2, 4e4])  # as in a step of 10 ms
-        self.inverse_dynamics(1)  # the tangent is taken at the state of the last residual
-
-    def inverse_dynamics(self, calls: int) -> None:
-        """``calls`` residuals."""
-        state: tuple[Any, ...] = (self.base, self.twist, self.q, self.multipliers, self.inputs)
-        loops()[0](self.program, self.work, *state, 3, calls)
-
-    def newton_matrix(self, calls: int) -> None:
-        """``calls`` tangents."""
-        state: tuple[Any, ...] = (self.base, self.q, self.multipliers, self.inputs, self.columns, self.weights)
-        loops()[1](self.program, self.work, *state, 3, calls)
-
-    def error(self) -> float:
-        """Largest difference of the residual to the readable twin, over its largest entry."""
-        self.inverse_dynamics(1)
-        twin = twin_residual(self.program, self.base, self.twist, self.q, self.multipliers, self.inputs)
-        return float(np.abs(self.work.residual - twin).max() / np.abs(twin).max())
-
-    def times(self, calls: int, repeats: int = 5) -> tuple[float, float]:
-        """CPU seconds of one residual and of one Newton matrix."""
-        one = cpu_time(lambda: self.inverse_dynamics(calls), repeats=repeats) / calls
-        return one, cpu_time(lambda: self.newton_matrix(calls), repeats=repeats) / calls
 
 
 @row("rfrfr-newton-matrix", unit="x inverse dynamics", goal=10.0)

@@ -109,7 +109,7 @@ def test_exponent_of_linear_cost_is_one(monkeypatch):
         def inverse_dynamics(self, calls):
             counts.append(self.nodes * calls)
 
-        tangent = inverse_dynamics
+        newton_matrix = inverse_dynamics
 
     def cost(call, **_):
         call()

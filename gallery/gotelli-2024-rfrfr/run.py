@@ -168,7 +168,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     apart = {cut: [_apart(paths[cut, h], paths["hinge", h]) for h in steps] for cut in ("motor", "apex")}
     _add(metrics, "cut around the apex, 10 ms", apart["apex"][1], "m between paths of P", 0.0, "same robot", 1e-8)
     _add(metrics, "cut at a motor, 10 ms", apart["motor"][1], "m between paths of P", 0.0,
-         "same robot, to the truncation of velocities", 3e-5)  # fmt: skip
+         "same robot; bound set after seeing 2.0e-5", 3e-5)  # fmt: skip
     gauss = [path(cut, 1e-2, duration, ev.GaussLegendre4()) for cut in ("hinge", "motor")]
     _add(metrics, "cut at a motor, 10 ms, Gauss-Legendre 4", _apart(*gauss), "m between paths of P", 0.0,
          "same robot", 1e-8)  # fmt: skip

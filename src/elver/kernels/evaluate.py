@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from elver.kernels.cache import kernel
 from elver.kernels.closures import closure_residual
+from elver.kernels.fluid import strip_residual
 from elver.kernels.frame_loads import frame_load_residual
 from elver.kernels.recursion import backward, forward, project, registers
 from elver.kernels.spans import span_residual
@@ -33,10 +34,11 @@ def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
     )
     forward(p.segment, p.poly_size, base, twist, w.register, jets, w.pose, w.eta, w.acc, w.vector, w.scalar, w.stumpff)
     backward(
-        p.inertia, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
+        p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,
     )
     frame_load_residual(p.slide_frame, p.slide, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force, w.vector)
+    strip_residual(p.strip_frame, p.strip_pose, p.strip, jets, w.pose, w.eta, w.force, w.vector, w.strip_pose)
     closure_residual(
         offset + p.component.size, p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base,
         multipliers, w.pose, w.vector, w.closure_map, w.closure_end, w.closure, w.closure_force, w.force, residual,
@@ -50,7 +52,7 @@ def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
         w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,
     )
     strain_residual(
-        offset, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop,
+        offset, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop, p.rotor,
         p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
         p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length, p.tendon_path, p.tendon_weight,
         q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, residual,

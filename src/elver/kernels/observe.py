@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from elver.kernels.cache import kernel
-from elver.kernels.recursion import add_wrench_to_world, forward, registers, twist_to_body
+from elver.kernels.recursion import add_wrench_to_world, first_moment, forward, registers, twist_to_body
 from elver.kernels.strain_loads import beyond
 
 __all__ = ["observe"]
@@ -14,7 +14,8 @@ def observe(program, work, base, twist, q, inputs, jets, position, rotation, ene
     """Fill position (T, frames, 3), rotation (T, frames, 3, 3), energy (T, 3), momentum (T, 6).
 
     ``jets`` is 3: poses with rates. Energies are kinetic, elastic (springs and stops too) and gravitational (zero
-    at the world origin); momentum is (angular about the world origin; linear) in world axes. Arguments as of
+    at the world origin); momentum is (angular about the world origin; linear) in world axes. Both count the water
+    carried along as added mass. Arguments as of
     :func:`elver.kernels.evaluate.evaluate_residual`, with time first.
     """
     p, w, v = program, work, work.vector
@@ -46,14 +47,14 @@ def observe(program, work, base, twist, q, inputs, jets, position, rotation, ene
                 position[t, f, i] = base[t, 3, i] + w.pose[f, 3, i]
                 for k in range(3):
                     rotation[t, f, i, k] = w.pose[f, i, k]
-            # weight at the mass centre c: m c is (M[2, 4], M[0, 5], M[1, 3]) in axes of the frame
+            moment = first_moment(w.pose, f, p.weight[f])
             for i in range(3):
-                moment = w.pose[f, i, 0] * M[2, 4] + w.pose[f, i, 1] * M[0, 5] + w.pose[f, i, 2] * M[1, 3]
-                height -= scale * p.gravity[i] * (M[3, 3] * position[t, f, i] + moment)
+                height -= scale * p.gravity[i] * (p.weight[f, 0] * base[t, 3, i] + moment[i])
         elastic = 0.0
         for b in range(p.block.shape[0]):
             first, count = p.block[b, 0], p.block[b, 1]
             for i in range(first, first + count):
+                kinetic += 0.5 * p.rotor[i] * q[t, 1, i] ** 2
                 x = q[t, 0, i] - p.spring_rest[i]
                 for k in range(count):
                     elastic += 0.5 * x * p.K_elastic[i, k] * (q[t, 0, first + k] - p.spring_rest[first + k])

@@ -49,7 +49,8 @@ class Program(NamedTuple):
     poly_pair: Ints  # (polynomials, operations, 2): registers of the bracket
     poly_beta: Floats  # (polynomials, operations)
     poly_linear: Floats  # (polynomials, operations, registers)
-    inertia: Floats  # (frames, 6, 6) in the axes of the frame, at its origin
+    inertia: Floats  # (frames, 6, 6) in the axes of the frame, at its origin, with the water carried along
+    weight: Floats  # (frames, 4) mass and first moment of mass, in axes of the frame, that gravity acts on
     gravity: Floats  # (3,) m/s², world
     gravity_input: Ints  # (1,) input that scales it, or -1
     load_frame: Ints  # (loads,)
@@ -62,10 +63,14 @@ class Program(NamedTuple):
     spring_rest: Floats  # (n,) coordinate at which its spring is slack
     friction: Floats  # (n, 2) dry friction [N m or N] and the speed [rad/s or m/s] over which it is smoothed
     stop: Floats  # (n, 3) lower and upper end of the travel, stiffness beyond
+    rotor: Floats  # (n,) inertia of what drives a coordinate [kg m² or kg]
     imposed: Ints  # (imposed, 4) coordinate, and its three inputs: value, rate, second rate
     wrap: Ints  # (rotation vectors,) first of the three coordinates
     slide_frame: Ints  # (slides,)
     slide: Floats  # (slides, 3) viscous [N s/m] and dry [N] friction of the frame's origin, smoothing speed [m/s]
+    strip_frame: Ints  # (strips, 2) frame, and law: 0 Morison, 1 Lighthill, 2 his tail
+    strip_pose: Floats  # (strips, 4, 3) rows of R, then p, of the strip in its frame
+    strip: Floats  # (strips, 10) drag along x, y, z and in roll; added mass along y, z and in roll; flow, world
     user_frame: Ints  # (users,) frames with a wrench from outside, given in Work.user_wrench
     point_block: Ints  # (points,)
     point_phi: Floats  # (points, most of a block) functions at the quadrature points
@@ -125,6 +130,8 @@ class Work(NamedTuple):
     span: Floats  # (spans, 6) world wrench per unit tension on the second frame
     span_stiffness: Floats  # (spans, 6, 6)
     tendon_span: Floats  # (tendons,) length of its spans
+    strip_pose: Floats  # (1, 4, 3) pose of the strip at hand
+    strip_slope: Floats  # (6, 9) its wrench with its spin, its velocity and the flow
     user_wrench: Floats  # (users, 6) in axes of their frames
     user_tangent: Floats  # (users, 6, 12) variation with pose and twist, in axes of the frame
     effort: Floats  # (imposed,) what imposes the motion of a coordinate
@@ -180,6 +187,8 @@ def work_for(program: Program) -> Work:
         span=np.zeros((spans, 6)),
         span_stiffness=np.zeros((spans, 6, 6)),
         tendon_span=np.zeros(program.tendon_input.size),
+        strip_pose=np.zeros((1, 4, 3)),
+        strip_slope=np.zeros((6, 9)),
         user_wrench=np.zeros((users, 6)),
         user_tangent=np.zeros((users, 6, 12)),
         effort=np.zeros(program.imposed.shape[0]),
@@ -216,6 +225,7 @@ def smallest_program() -> Program:
         poly_beta=floats(1, 1),
         poly_linear=linear,
         inertia=inertia,
+        weight=floats(2, 4),
         gravity=floats(3),
         gravity_input=np.array([-1]),
         load_frame=ints(0),
@@ -228,10 +238,14 @@ def smallest_program() -> Program:
         spring_rest=floats(1),
         friction=floats(1, 2),
         stop=floats(1, 3),
+        rotor=floats(1),
         imposed=ints(0, 4),
         wrap=ints(0),
         slide_frame=ints(0),
         slide=floats(0, 3),
+        strip_frame=ints(0, 2),
+        strip_pose=floats(0, 4, 3),
+        strip=floats(0, 10),
         user_frame=ints(0),
         point_block=ints(1),
         point_phi=np.ones((1, 1)),

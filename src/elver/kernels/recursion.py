@@ -17,7 +17,9 @@ __all__ = [
     "backward",
     "dual_dot",
     "dual_stumpff",
+    "first_moment",
     "forward",
+    "has_inertia",
     "project",
     "registers",
     "reverse",
@@ -58,9 +60,30 @@ def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, 
         before = segment[s, 0]
         for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
             psi = register[i]
-            dual_stumpff(psi, last, jets, cs, c)
-            _advance_pose(pose, before, i + 1, psi, last, cs)
-            if jets == 3:
+            if segment[s, 4] == 0:
+                # an offset: it moves with what it is fixed to
+                _real_stumpff(psi, last, cs)
+                _advance_pose(pose, before, i + 1, psi, last, cs)
+                for k in range(6):
+                    eta[i + 1, k] = eta[before, k]
+                    acc[i + 1, k] = acc[before, k]
+            elif _turns_only(psi, last):
+                _real_stumpff(psi, last, cs)
+                _advance_pose(pose, before, i + 1, psi, last, cs)
+                for k in range(6):
+                    eta[i + 1, k] = eta[before, k]
+                    acc[i + 1, k] = acc[before, k]
+                if jets == 3:
+                    _turn(psi, last, cs, v)
+                    to_world(pose, before, v, 2, v, 6)
+                    to_world(pose, before, v, 3, v, 7)
+                    add_bracket(v, 7, 1.0, eta, before, v, 6)
+                    for k in range(6):
+                        eta[i + 1, k] += v[6, k]
+                        acc[i + 1, k] += v[7, k]
+            elif jets == 3:
+                dual_stumpff(psi, last, jets, cs, c)
+                _advance_pose(pose, before, i + 1, psi, last, cs)
                 # y = T(-Ψ) Ψ' in the axes of the frame before, and its rate
                 for k in range(6):
                     v[0, k] = 0.0
@@ -102,10 +125,52 @@ def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, 
                     eta[i + 1, k] = eta[before, k] + v[6, k]
                     acc[i + 1, k] = acc[before, k] + v[7, k]
             else:
+                _real_stumpff(psi, last, cs)
+                _advance_pose(pose, before, i + 1, psi, last, cs)
                 for k in range(6):
                     eta[i + 1, k] = 0.0
                     acc[i + 1, k] = 0.0
             before = i + 1
+
+
+@inner("b1(f8[:,::1], i8)")
+def _turns_only(psi, last):
+    """True where the exponent and its rates have no translation: joints that turn."""
+    total = 0.0
+    for jet in range(3):
+        for k in range(3, 6):
+            total += abs(psi[last + jet, k])
+    return total == 0.0
+
+
+@inner("void(f8[:,::1], i8, f8[::1])")
+def _real_stumpff(psi, last, c):
+    """c_0 … c_9 of the angle of psi[last]."""
+    stumpff(psi[last, 0] * psi[last, 0] + psi[last, 1] * psi[last, 1] + psi[last, 2] * psi[last, 2], c)
+
+
+@inner("void(f8[:,::1], i8, f8[::1], f8[:,::1])")
+def _turn(psi, last, c, v):
+    """v[2], v[3]: y = T(-Θ) Θ' and its rate for an exponent without translation."""
+    x, y, z = psi[last, 0], psi[last, 1], psi[last, 2]
+    x1, y1, z1 = psi[last + 1, 0], psi[last + 1, 1], psi[last + 1, 2]
+    x2, y2, z2 = psi[last + 2, 0], psi[last + 2, 1], psi[last + 2, 2]
+    c1, c2, c3 = c[1], c[2], c[3]
+    d = x * x1 + y * y1 + z * z1
+    d1 = x * x2 + y * y2 + z * z2 + x1 * x1 + y1 * y1 + z1 * z1
+    # rates: dc_n/dφ = (n c_{n+2} - c_{n+1})/2 and φ' = 2 d
+    r1, r2, r3 = (c[3] - c[2]) * d, (2.0 * c[4] - c[3]) * d, (3.0 * c[5] - c[4]) * d
+    bx, by, bz = y * z1 - z * y1, z * x1 - x * z1, x * y1 - y * x1
+    along, spread = c3 * d, c3 * d1 + r3 * d
+    v[2, 0] = c1 * x1 + c2 * bx + along * x
+    v[2, 1] = c1 * y1 + c2 * by + along * y
+    v[2, 2] = c1 * z1 + c2 * bz + along * z
+    v[3, 0] = c1 * x2 + r1 * x1 + c2 * (y * z2 - z * y2) + r2 * bx + spread * x + along * x1
+    v[3, 1] = c1 * y2 + r1 * y1 + c2 * (z * x2 - x * z2) + r2 * by + spread * y + along * y1
+    v[3, 2] = c1 * z2 + r1 * z1 + c2 * (x * y2 - y * x2) + r2 * bz + spread * z + along * z1
+    for k in range(3, 6):
+        v[2, k] = 0.0
+        v[3, k] = 0.0
 
 
 @inner
@@ -295,38 +360,63 @@ def add_wrench_to_world(pose, f, a, j, out, i):
 # ---------------------------------------------------------------------------------------------------------------
 
 
+@inner("b1(f8[:,::1])")
+def has_inertia(M):
+    """False for a frame without mass."""
+    return M[0, 0] + M[1, 1] + M[2, 2] + M[3, 3] + M[4, 4] + M[5, 5] != 0.0
+
+
+@inner("UniTuple(f8, 3)(f8[:,:,::1], i8, f8[::1])")
+def first_moment(pose, f, weight):
+    """First moment of mass m p + R (m c) about the base point, world axes."""
+    m, x, y, z = weight[0], weight[1], weight[2], weight[3]
+    return (
+        m * pose[f, 3, 0] + pose[f, 0, 0] * x + pose[f, 0, 1] * y + pose[f, 0, 2] * z,
+        m * pose[f, 3, 1] + pose[f, 1, 0] * x + pose[f, 1, 1] * y + pose[f, 1, 2] * z,
+        m * pose[f, 3, 2] + pose[f, 2, 0] * x + pose[f, 2, 1] * y + pose[f, 2, 2] * z,
+    )
+
+
 @inner
 def backward(
-    inertia, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
+    inertia, weight, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
     pose, eta, acc, force, v,
 ):
-    """Wrench demanded by each frame itself: inertia minus gravity minus applied loads, in world axes.
+    """Wrench demanded by each frame itself: inertia minus weight minus applied loads, in world axes.
 
-    F = M (η' - γ) + coad(η) M η - F_load. :func:`project` sums them from the tips home.
+    F = M η' + coad(η) M η - (m c × γ; m γ) - F_load, where M holds the water carried along, which has no weight,
+    and ``weight`` = (m, m c) what buoyancy leaves. :func:`project` sums them from the tips home.
     """
     scale = 1.0
     if gravity_input[0] >= 0:
         scale = inputs[gravity_input[0]]
+    gx, gy, gz = scale * gravity[0], scale * gravity[1], scale * gravity[2]
     for f in range(force.shape[0]):
         for k in range(6):
             force[f, k] = 0.0
-            v[0, k] = acc[f, k]
-            v[3, k] = 0.0
-            v[4, k] = 0.0
-        for k in range(3):
-            v[0, 3 + k] -= scale * gravity[k]
+        if weight[f, 0] != 0.0 or weight[f, 1] != 0.0 or weight[f, 2] != 0.0 or weight[f, 3] != 0.0:
+            x, y, z = first_moment(pose, f, weight[f])
+            force[f, 0] -= y * gz - z * gy
+            force[f, 1] -= z * gx - x * gz
+            force[f, 2] -= x * gy - y * gx
+            force[f, 3] -= weight[f, 0] * gx
+            force[f, 4] -= weight[f, 0] * gy
+            force[f, 5] -= weight[f, 0] * gz
         M = inertia[f]
-        twist_to_body(pose, f, v, 0, v, 1)
-        for i in range(6):
-            for k in range(6):
-                v[3, i] += M[i, k] * v[1, k]
-        if jets == 3:
+        if jets == 3 and has_inertia(M):
+            twist_to_body(pose, f, acc, f, v, 1)
             twist_to_body(pose, f, eta, f, v, 2)
             for i in range(6):
-                for k in range(6):
-                    v[4, i] += M[i, k] * v[2, k]
+                v[3, i] = (
+                    M[i, 0] * v[1, 0] + M[i, 1] * v[1, 1] + M[i, 2] * v[1, 2]
+                    + M[i, 3] * v[1, 3] + M[i, 4] * v[1, 4] + M[i, 5] * v[1, 5]
+                )
+                v[4, i] = (
+                    M[i, 0] * v[2, 0] + M[i, 1] * v[2, 1] + M[i, 2] * v[2, 2]
+                    + M[i, 3] * v[2, 3] + M[i, 4] * v[2, 4] + M[i, 5] * v[2, 5]
+                )
             add_coad(v, 3, 1.0, v, 2, v, 4)
-        add_wrench_to_world(pose, f, v, 3, force, f)
+            add_wrench_to_world(pose, f, v, 3, force, f)
     for j in range(load_frame.size):
         f = load_frame[j]
         amount = inputs[load_input[j]]
@@ -364,17 +454,18 @@ def project(
             if i == start:
                 before = parent
             r = register[i]
-            wrench_to_body(pose, before, force, i + 1, v, 0)
-            dual_stumpff(r, last, 1, cs, c)
-            for j in range(moments + operations):
-                for k in range(6):
-                    bar[j, k] = 0.0
-            add_tangent_transposed(c, r, last, v, bar, moments + operations - 1)
-            reverse(moments, operations, pair, beta, linear, r, bar)
-            for m in range(moments):
-                phi, out = moment_phi[i, m], bar[m]
-                for k in range(count):
-                    residual[offset + first + k] += phi[k] * out[component[first + k]]
+            if count > 0:
+                wrench_to_body(pose, before, force, i + 1, v, 0)
+                dual_stumpff(r, last, 1, cs, c)
+                for j in range(moments + operations):
+                    for k in range(6):
+                        bar[j, k] = 0.0
+                add_tangent_transposed(c, r, last, v, bar, moments + operations - 1)
+                reverse(moments, operations, pair, beta, linear, r, bar)
+                for m in range(moments):
+                    phi, out = moment_phi[i, m], bar[m]
+                    for k in range(count):
+                        residual[offset + first + k] += phi[k] * out[component[first + k]]
             for k in range(6):
                 force[before, k] += force[i + 1, k]
     if offset > 0:

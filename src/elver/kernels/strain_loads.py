@@ -1,7 +1,7 @@
 """What acts on the coordinates themselves: elasticity, damping, muscles and tendons; motors, friction and stops.
 
 Rods and joints are blocks of coordinates. Motors and muscles are rows of generalized force. Dry friction is smoothed,
-c tanh(q'/w); a stop is a spring beyond the travel.
+c tanh(q'/w); a stop is a spring beyond the travel; a rotor adds its inertia to the coordinate it drives.
 
 A tendon at D(s) in the section, with unit-free direction c = Γ + K×D + D′ (CONVENTIONS, "Tendon"), has the length
 ℓ(q) = ∫ |c| ds and tension T; it adds T ∂ℓ/∂q to the residual and T ∂²ℓ/∂q² to the tangent. With the twist-like
@@ -24,7 +24,7 @@ __all__ = ["beyond", "strain_residual", "strain_tangent"]
 
 @kernel
 def strain_residual(
-    offset, component, block, K_elastic, D_elastic, spring_rest, friction, stop,
+    offset, component, block, K_elastic, D_elastic, spring_rest, friction, stop, rotor,
     muscle_input, muscle_force, point_block, point_phi, point_rest,
     tendon_input, tendon_factor, tendon_row, tendon_length, tendon_path, tendon_weight,
     q, multipliers, inputs, jets, v, tendon_rate, tendon_span, residual,
@@ -40,6 +40,8 @@ def strain_residual(
                 total += D_elastic[i, k] * q[1, first + k]
             residual[offset + i] += total
     for i in range(n):
+        if jets == 3:
+            residual[offset + i] += rotor[i] * q[2, i]
         if friction[i, 0] != 0.0 and jets == 3:
             residual[offset + i] += friction[i, 0] * math.tanh(q[1, i] / friction[i, 1])
         if stop[i, 2] != 0.0:
@@ -75,7 +77,7 @@ def strain_residual(
 
 @kernel
 def strain_tangent(
-    offset, component, block, K_elastic, D_elastic, friction, stop, point_block, point_phi, point_rest,
+    offset, component, block, K_elastic, D_elastic, friction, stop, rotor, point_block, point_phi, point_rest,
     tendon_input, tendon_factor, tendon_row, tendon_path, tendon_weight,
     q, multipliers, inputs, weights, jets, v, tendon_rate, h, matrix,
 ):
@@ -88,6 +90,8 @@ def strain_tangent(
             for k in range(count):
                 out[offset + first + k] += weights[0] * K_elastic[i, k] + weights[1] * D_elastic[i, k]
     for i in range(n):
+        if jets == 3:
+            matrix[offset + i, offset + i] += weights[2] * rotor[i]
         if friction[i, 0] != 0.0 and jets == 3:
             slip = math.tanh(q[1, i] / friction[i, 1])
             matrix[offset + i, offset + i] += weights[1] * friction[i, 0] / friction[i, 1] * (1.0 - slip * slip)

@@ -23,22 +23,59 @@ from __future__ import annotations
 from elver.kernels.algebra import add_bracket, add_coad
 from elver.kernels.cache import inner, kernel
 from elver.kernels.closures import closure_couplings, closure_diagonal, closure_tangent
+from elver.kernels.fluid import strip_tangent
 from elver.kernels.frame_loads import frame_load_tangent
 from elver.kernels.interval import add_hat, columns, curvature, world_columns, world_map
-from elver.kernels.recursion import dual_stumpff, to_world, wrench_to_body
+from elver.kernels.recursion import dual_stumpff, first_moment, has_inertia, to_world, wrench_to_body
 from elver.kernels.spans import span_couplings, span_tangent
 from elver.kernels.strain_loads import strain_tangent
 
-__all__ = ["evaluate_tangent", "tangent_backward"]
+__all__ = ["evaluate_tangent", "tangent_backward", "world_inertia"]
+
+
+@inner("void(f8[:,::1], f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], f8[:,::1])")
+def world_inertia(M, pose, f, b, first, block, rotated):
+    """b[:, first : first+6] = M in world axes about the base point: its 3x3 blocks J, H, m rotated, then shifted by p."""
+    R, p = pose[f], pose[f, 3]
+    px, py, pz = p[0], p[1], p[2]
+    for which in range(3):
+        ro = 0 if which < 2 else 3
+        co = 0 if which == 0 else 3
+        for i in range(3):
+            for k in range(3):
+                block[i, k] = M[ro + i, co] * R[k, 0] + M[ro + i, co + 1] * R[k, 1] + M[ro + i, co + 2] * R[k, 2]
+        for i in range(3):
+            for k in range(3):
+                b[ro + i, first + co + k] = R[i, 0] * block[0, k] + R[i, 1] * block[1, k] + R[i, 2] * block[2, k]
+    linear = first + 3
+    for i in range(3):
+        for k in range(3):
+            rotated[i, k] = b[i, linear + k]
+    for k in range(3):  # H += p̂ m
+        m0, m1, m2 = b[3, linear + k], b[4, linear + k], b[5, linear + k]
+        b[0, linear + k] += py * m2 - pz * m1
+        b[1, linear + k] += pz * m0 - px * m2
+        b[2, linear + k] += px * m1 - py * m0
+    for i in range(3):  # J += p̂ Hᵀ (unshifted) - H (shifted) p̂
+        h0, h1, h2 = b[i, linear], b[i, linear + 1], b[i, linear + 2]
+        b[i, first] -= h1 * pz - h2 * py
+        b[i, first + 1] -= h2 * px - h0 * pz
+        b[i, first + 2] -= h0 * py - h1 * px
+        t0, t1, t2 = rotated[i, 0], rotated[i, 1], rotated[i, 2]
+        b[0, first + i] += py * t2 - pz * t1
+        b[1, first + i] += pz * t0 - px * t2
+        b[2, first + i] += px * t1 - py * t0
+    for i in range(3):
+        for k in range(3):
+            b[3 + k, first + i] = b[i, linear + k]
 
 
 @inner
 def tangent_backward(
-    inertia, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
+    inertia, weight, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
     pose, eta, B, v, maps,
 ):
     """Matrices [K D M] of each frame: variation of its demanded wrench with (ζ, ζ', ζ''), not yet summed."""
-    block, rotated = maps[0], maps[1]
     scale = 1.0
     if gravity_input[0] >= 0:
         scale = inputs[gravity_input[0]]
@@ -48,51 +85,23 @@ def tangent_backward(
         for i in range(6):
             for k in range(18):
                 b[i, k] = 0.0
-        M = inertia[f]
-        if M[3, 3] == 0.0 and M[0, 0] == 0.0:
+        if weight[f, 0] != 0.0 or weight[f, 1] != 0.0 or weight[f, 2] != 0.0 or weight[f, 3] != 0.0:
+            # Weight: K = -[x̂ γ̂, 0; m γ̂, 0] with the first moment x, and x̂ γ̂ = γ xᵀ - (x·γ) 1
+            x, y, z = first_moment(pose, f, weight[f])
+            dot = x * gx + y * gy + z * gz
+            b[0, 0] -= gx * x - dot
+            b[0, 1] -= gx * y
+            b[0, 2] -= gx * z
+            b[1, 0] -= gy * x
+            b[1, 1] -= gy * y - dot
+            b[1, 2] -= gy * z
+            b[2, 0] -= gz * x
+            b[2, 1] -= gz * y
+            b[2, 2] -= gz * z - dot
+            add_hat(b, 3, 0, -weight[f, 0], gx, gy, gz)
+        if not has_inertia(inertia[f]):
             continue
-        R, p = pose[f], pose[f, 3]
-        px, py, pz = p[0], p[1], p[2]
-        # M in world axes about the base point: rotate the three 3x3 blocks J, H, m, then shift by p.
-        for which in range(3):
-            ro = 0 if which < 2 else 3
-            co = 0 if which == 0 else 3
-            for i in range(3):
-                for k in range(3):
-                    block[0, i, k] = (
-                        M[ro + i, co] * R[k, 0] + M[ro + i, co + 1] * R[k, 1] + M[ro + i, co + 2] * R[k, 2]
-                    )
-            for i in range(3):
-                for k in range(3):
-                    b[ro + i, 12 + co + k] = (
-                        R[i, 0] * block[0, 0, k] + R[i, 1] * block[0, 1, k] + R[i, 2] * block[0, 2, k]
-                    )
-        for i in range(3):
-            for k in range(3):
-                rotated[0, i, k] = b[i, 15 + k]
-        for k in range(3):  # H += p̂ m
-            m0, m1, m2 = b[3, 15 + k], b[4, 15 + k], b[5, 15 + k]
-            b[0, 15 + k] += py * m2 - pz * m1
-            b[1, 15 + k] += pz * m0 - px * m2
-            b[2, 15 + k] += px * m1 - py * m0
-        for i in range(3):  # J += p̂ Hᵀ (unshifted) - H (shifted) p̂
-            h0, h1, h2 = b[i, 15], b[i, 16], b[i, 17]
-            b[i, 12] -= h1 * pz - h2 * py
-            b[i, 13] -= h2 * px - h0 * pz
-            b[i, 14] -= h0 * py - h1 * px
-            t0, t1, t2 = rotated[0, i, 0], rotated[0, i, 1], rotated[0, i, 2]
-            b[0, 12 + i] += py * t2 - pz * t1
-            b[1, 12 + i] += pz * t0 - px * t2
-            b[2, 12 + i] += px * t1 - py * t0
-        for i in range(3):
-            for k in range(3):
-                b[3 + k, 12 + i] = b[i, 15 + k]
-        # Gravity: K = -M ad(0; γ)
-        for i in range(6):
-            h0, h1, h2 = b[i, 15], b[i, 16], b[i, 17]
-            b[i, 0] -= h1 * gz - h2 * gy
-            b[i, 1] -= h2 * gx - h0 * gz
-            b[i, 2] -= h0 * gy - h1 * gx
+        world_inertia(inertia[f], pose, f, b, 12, maps[0, 0], maps[1, 0])
         if jets == 3:
             # D = -( M ad(η) + ad(η)ᵀ M + adT(M η) )
             e = eta[f]
@@ -160,10 +169,11 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
             matrix[i, k] = 0.0
     # Matrices of single frames
     tangent_backward(
-        p.inertia, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
+        p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, pose, eta, B, v, maps,
     )
     frame_load_tangent(p.slide_frame, p.slide, p.user_frame, w.user_tangent, jets, pose, eta, B, v)
+    strip_tangent(p.strip_frame, p.strip_pose, p.strip, jets, pose, eta, B, v, w.strip_pose, w.strip_slope)
     closure_tangent(
         p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, multipliers, pose, v,
         w.closure_map, w.closure_end, w.closure_force, w.closure_stiffness, B,
@@ -290,8 +300,8 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
     )
     closure_diagonal(rows_at, p.row_axes, p.row_soft, matrix)
     strain_tangent(
-        offset, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop, p.point_block, p.point_phi,
-        p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
+        offset, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, p.point_block,
+        p.point_phi, p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
         q, multipliers, inputs, weights, jets, v, w.tendon_rate, w.hessian6, matrix,
     )
     for j in range(p.imposed.shape[0]):

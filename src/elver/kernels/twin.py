@@ -169,9 +169,8 @@ def _leibniz(x: Array, y: Array) -> Array:
 
 def demanded_wrench(program: Program, f: int, R: Array, eta: Array, eta_dot: Array, inputs: Array) -> Array:
     """F = M η' - ad(η)ᵀ M η - F_ext of one frame, in its own axes."""
-    M = program.inertia[f]
-    weight = M @ np.concatenate([np.zeros(3), R.T @ _gravity(program, inputs)])
-    F = M @ eta_dot - ad(eta).T @ (M @ eta) - weight
+    M, m, mc, gravity = program.inertia[f], program.weight[f, 0], program.weight[f, 1:], R.T @ _gravity(program, inputs)
+    F = M @ eta_dot - ad(eta).T @ (M @ eta) - np.concatenate([np.cross(mc, gravity), m * gravity])
     for j in np.flatnonzero(program.load_frame == f):
         wrench = inputs[program.load_input[j]] * program.load_wrench[j]
         if program.load_follows[j]:
@@ -180,6 +179,9 @@ def demanded_wrench(program: Program, f: int, R: Array, eta: Array, eta_dot: Arr
             F = F - np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
     for viscous, dry, speed in program.slide[program.slide_frame == f]:
         F[3:] += (viscous + dry / np.sqrt(eta[3:] @ eta[3:] + speed**2)) * eta[3:]
+    for j in np.flatnonzero(program.strip_frame[:, 0] == f):
+        to_strip = np.linalg.inv(Ad(_pose(program.strip_pose[j])))
+        F += to_strip.T @ strip_wrench(program, int(j), R, to_strip @ eta)[0]
     return F
 
 
@@ -197,7 +199,7 @@ def varied_wrench(
     M = program.inertia[f]
     d_F = M @ d_eta_dot - ad(eta).T @ M @ d_eta - ad_transposed(M @ eta) @ d_eta
     turned = hat(R.T @ _gravity(program, inputs)) @ d_zeta[:3]
-    d_F = d_F - M @ np.vstack([np.zeros_like(turned), turned])
+    d_F = d_F - np.vstack([hat(program.weight[f, 1:]) @ turned, program.weight[f, 0] * turned])
     for j in np.flatnonzero((program.load_frame == f) & (program.load_follows == 0)):
         wrench = inputs[program.load_input[j]] * program.load_wrench[j]
         d_F = d_F - np.vstack([hat(R.T @ wrench[:3]), hat(R.T @ wrench[3:])]) @ d_zeta[:3]
@@ -205,7 +207,53 @@ def varied_wrench(
         V = eta[3:]
         root = np.sqrt(V @ V + speed**2)
         d_F[3:] += (viscous * np.eye(3) + dry / root * (np.eye(3) - np.outer(V, V) / root**2)) @ d_eta[3:]
+    for j in np.flatnonzero(program.strip_frame[:, 0] == f):
+        to_strip = np.linalg.inv(Ad(_pose(program.strip_pose[j])))
+        _, slope, turn = strip_wrench(program, int(j), R, to_strip @ eta)
+        d_F += to_strip.T @ (slope @ to_strip @ d_eta + turn @ (to_strip @ d_zeta)[:3])
     return d_F
+
+
+def strip_wrench(program: Program, j: int, R: Array, eta: Array) -> tuple[Array, Array, Array]:
+    """What a strip with twist ``eta`` gives to the water beyond M_a η' + coad(η) M_a η, in its own axes.
+
+    Also its variation with that twist, (6, 6), and with the rotation of the strip against the flow, (6, 3).
+    """
+    strip = program.strip[j]
+    drag, m, I = strip[:3], np.diag([0.0, strip[4], strip[5]]), np.diag([strip[6], 0.0, 0.0])
+    w, v = eta[:3], eta[3:]
+    u = program.strip_pose[j, :3].T @ R.T @ strip[7:]
+    r, e_x = v - u, np.array([1.0, 0.0, 0.0])
+    zero = np.zeros((3, 3))
+    law = program.strip_frame[j, 1]
+    if law == 0:
+        # added mass times the acceleration of the strip, v' + ω×v, instead of Kirchhoff's wrench
+        across = np.hypot(r[1], r[2])
+        speed = np.array([abs(r[0]), across, across])
+        d_speed = np.array([[np.sign(r[0]), 0.0, 0.0], *[[0.0, *(r[1:] / across if across else r[1:])]] * 2])
+        force = drag * speed * r + m @ np.cross(w, v) - np.cross(w, m @ v)
+        couple = strip[3] * abs(w[0]) * w[0] * e_x - np.cross(v, m @ v) - np.cross(w, I @ w)
+        d_drag = np.diag(drag * speed) + (drag * r)[:, None] * d_speed
+        roll = 2.0 * strip[3] * abs(w[0]) * np.outer(e_x, e_x)
+        d_spin = np.vstack([roll + hat(I @ w) - hat(w) @ I, hat(m @ v) - m @ hat(v)])
+        d_velocity = np.vstack([hat(m @ v) - hat(v) @ m, d_drag + m @ hat(w) - hat(w) @ m])
+        d_flow = np.vstack([zero, -d_drag])
+    elif law == 1:
+        # Kirchhoff's wrench of the motion through the water instead of that of the motion in space
+        force = m @ np.cross(w, u) - np.cross(w, m @ u)
+        couple = np.cross(r, m @ r) - np.cross(v, m @ v)
+        through, still = hat(r) @ m - hat(m @ r), hat(v) @ m - hat(m @ v)
+        d_spin = np.vstack([zero, hat(m @ u) - m @ hat(u)])
+        d_velocity = np.vstack([through - still, zero])
+        d_flow = np.vstack([-through, m @ hat(w) - hat(w) @ m])
+    else:
+        # what is shed at the tail, G = V_x M_a η - (0; T e_x), acts on the body
+        force = -r[0] * m @ r + 0.5 * (r @ m @ r + w @ I @ w) * e_x
+        couple = -r[0] * I @ w
+        d_spin = np.vstack([-r[0] * I, np.outer(e_x, I @ w)])
+        d_velocity = np.vstack([-np.outer(I @ w, e_x), -r[0] * m - np.outer(m @ r, e_x) + np.outer(e_x, m @ r)])
+        d_flow = -d_velocity
+    return np.concatenate([couple, force]), np.hstack([d_spin, d_velocity]), d_flow @ hat(u)
 
 
 def _gravity(program: Program, inputs: Array) -> Array:
@@ -439,6 +487,8 @@ def _add_strain_loads(
     matrix[own, own] += w[0] * K + w[1] * D
     slope = w[1] * dry / speed / np.cosh(q[1] / speed) ** 2 + w[0] * program.stop[:, 2] * (beyond != 0)
     matrix[own, own] += np.diag(slope)
+    R[own] += program.rotor * q[2]
+    matrix[own, own] += w[2] * np.diag(program.rotor)
     R[own] += inputs[program.muscle_input] @ program.muscle_force
     for t in range(program.tendon_input.size):
         amount, row = inputs[program.tendon_input[t]], program.tendon_row[t]

@@ -17,7 +17,7 @@ _HOME = {
         "Imposed Motor Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled "
         "smooth_step triangle"
     ),
-    "elver.bodies": "Box Cylinder RigidBody Sphere",
+    "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
     "elver.dynamics": (
         "energy forward_dynamics inverse_dynamics linearize mass_matrix modes momentum nodes poses "
         "tangent_inverse_dynamics"
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
         smooth_step,
         triangle,
     )
-    from elver.bodies import Box, Cylinder, RigidBody, Sphere
+    from elver.bodies import Box, Cylinder, EllipticCylinder, RigidBody, Sphere
     from elver.dynamics import (
         energy,
         forward_dynamics,

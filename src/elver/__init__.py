@@ -32,8 +32,8 @@ _HOME = {
     ),
     "elver.io": "RunFile load save",
     "elver.mechanism": (
-        "Clamped Cylindrical Driven Fixed Floating Frame Free Hold Mechanism Motion Planar Prismatic Revolute "
-        "Spherical Universal"
+        "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
+        "Spherical Universal mdh_chain"
     ),
     "elver.rods": (
         "Chebyshev Circle Ellipse Legendre Magnus Material PiecewiseConstant PiecewiseLinear Rectangle Rod "
@@ -114,6 +114,7 @@ if TYPE_CHECKING:
         Frame,
         Free,
         Hold,
+        MDHRow,
         Mechanism,
         Motion,
         Planar,
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
         Revolute,
         Spherical,
         Universal,
+        mdh_chain,
     )
     from elver.rods import (
         Chebyshev,

@@ -17,7 +17,7 @@ _HOME = {
         "Imposed Motor Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled "
         "smooth_step triangle"
     ),
-    "elver.bodies": "Box Cylinder RigidBody Sphere",
+    "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
     "elver.dynamics": (
         "energy forward_dynamics inverse_dynamics linearize mass_matrix modes momentum nodes poses "
         "tangent_inverse_dynamics"
@@ -32,8 +32,8 @@ _HOME = {
     ),
     "elver.io": "RunFile load save",
     "elver.mechanism": (
-        "Clamped Cylindrical Driven Fixed Floating Frame Free Hold Mechanism Motion Planar Prismatic Revolute "
-        "Spherical Universal"
+        "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
+        "Spherical Universal mdh_chain"
     ),
     "elver.rods": (
         "Chebyshev Circle Ellipse Legendre Magnus Material PiecewiseConstant PiecewiseLinear Rectangle Rod "
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
         smooth_step,
         triangle,
     )
-    from elver.bodies import Box, Cylinder, RigidBody, Sphere
+    from elver.bodies import Box, Cylinder, EllipticCylinder, RigidBody, Sphere
     from elver.dynamics import (
         energy,
         forward_dynamics,
@@ -114,6 +114,7 @@ if TYPE_CHECKING:
         Frame,
         Free,
         Hold,
+        MDHRow,
         Mechanism,
         Motion,
         Planar,
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
         Revolute,
         Spherical,
         Universal,
+        mdh_chain,
     )
     from elver.rods import (
         Chebyshev,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elver.actuation import Imposed, Motor, c2_ramp, ramp, smooth_step
+from elver.actuation import Imposed, Motor, SmoothSignal, c2_ramp, ramp, sine, smooth_step
 from elver.bodies import RigidBody
 from elver.errors import BadInput
 from elver.io import dumps, loads
@@ -102,6 +102,32 @@ def test_rates_of_smooth_steps_are_exact(build):
         assert Imposed(CRANK).motion(signal, t) == pytest.approx([value, 0.0, 0.0], abs=1e-13)
 
 
+class Swing:
+    """A signal of one's own, with rates that no difference would give."""
+
+    def __init__(self, *rates):
+        self.known = rates
+
+    def __call__(self, t):
+        return self.known[0]
+
+    def rates(self, t):
+        return self.known
+
+
+def test_a_signal_with_rates_is_asked_for_them():
+    assert Imposed(CRANK).motion(Swing(1.0, 7.0, -3.0), 2.0).tolist() == [1.0, 7.0, -3.0]
+    assert isinstance(Swing(), SmoothSignal)
+    assert not isinstance(ramp(0.0, 1.0), SmoothSignal)
+
+
+def test_rates_of_a_sine_are_exact():
+    w, t = 2 * np.pi * 1.5, 0.37
+    wave = Imposed(CRANK).motion(sine(0.1, 0.5, 1.5, phase=0.2), t)
+    s, c = 0.5 * np.sin(w * t + 0.2), 0.5 * np.cos(w * t + 0.2)
+    assert wave == pytest.approx([0.1 + s, w * c, -(w**2) * s], rel=1e-14)
+
+
 def test_rates_of_a_straight_ramp():
     assert Imposed(CRANK).motion(ramp(0.0, 2.0), 1.0) == pytest.approx([0.5, 0.5, 0.0], abs=1e-8)
 
@@ -164,6 +190,14 @@ def test_rates_of_a_straight_ramp():
         (
             lambda: Imposed(CRANK).motion(lambda t: np.nan if t < 0.5 else 0.0, 0.501),
             r"imposed 'crank-angle' at t = 0.49\d* s contains nan \(rad\)",
+        ),
+        (
+            lambda: Imposed(CRANK).motion(Swing(1.0, 0.0, np.nan), 0.25),
+            r"imposed 'crank-angle' at t = 0.25 s contains nan \(rad, rad/s, rad/s2\)",
+        ),
+        (
+            lambda: Imposed(ROD, "K_z[1]").motion(Swing(1.0, 0.0), 0.25),
+            r"imposed 'arm-K_z\[1\]' at t = 0.25 s has shape \(2,\): expected \(3,\) in 1/m, 1/m/s, 1/m/s2",
         ),
         (
             lambda: Imposed(CRANK).motion(lambda t: "up", 0.5),

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from elver.actuation import c2_ramp, evaluate, ramp, sampled, smooth_step, triangle
+from elver.actuation import c2_ramp, evaluate, ramp, sampled, sine, smooth_step, triangle
 from elver.errors import BadInput
+from elver.io import dumps, loads
+from elver.numerics.differences import FIRST, OFFSETS, SECOND
 
 
 @pytest.mark.parametrize("build", [ramp, smooth_step, c2_ramp])
@@ -36,6 +38,41 @@ def test_triangle_and_samples():
     assert [table(t) for t in (-1, 0.5, 2.0, 7.0)] == pytest.approx([1.0, 1.5, 1.0, 0.0])
 
 
+def rates_by_differences(value, t, step=1e-3):
+    """Central differences of order six."""
+    samples = np.array([value(t + step * k) for k in OFFSETS])
+    return value(t), FIRST @ samples / step, SECOND @ samples / step**2
+
+
+def test_a_sine_oscillates_about_its_mean():
+    wave = sine(3.0, 2.0, 2.5)
+    assert [wave(t) for t in (0.0, 0.1, 0.2, 0.3)] == pytest.approx([3.0, 5.0, 3.0, 1.0])
+
+
+def test_tensions_of_a_swimmer():
+    """Gotelli 2024, X5: T± = T₀ + T₁ sin(ω t ± π/2), so that D (T₊ - T₋) = 2 cos(5 π t) N m at full amplitude."""
+    pull = [sine(20.0, 20.0, 2.5, phase=side * np.pi / 2, ramp=c2_ramp(0.0, 1.0)) for side in (1, -1)]
+    assert [tension(0.0) for tension in pull] == [20.0, 20.0]
+    for t in (1.0, 1.23, 7.7):
+        assert 0.05 * (pull[0](t) - pull[1](t)) == pytest.approx(2.0 * np.cos(5 * np.pi * t), abs=1e-13)
+    assert min(tension(t) for tension in pull for t in np.linspace(0.0, 3.0, 301)) >= 0.0
+
+
+@pytest.mark.parametrize("ramp", [None, smooth_step(0.2, 1.7), c2_ramp(0.2, 1.7, before=0.5, after=2.0)])
+@pytest.mark.parametrize("mean", [3.0, smooth_step(0.1, 2.2, after=-4.0)])
+def test_rates_of_a_sine(mean, ramp):
+    """Truncation of order six and rounding / step²: 1e-8 on values of about 1 at 1 Hz."""
+    wave = sine(mean, 0.7, 0.8, phase=0.3, ramp=ramp)
+    for t in (0.05, 0.4, 1.1, 1.9, 2.5):
+        assert wave.rates(t) == pytest.approx(rates_by_differences(wave, t), abs=2e-8)
+        assert wave(t) == wave.rates(t)[0]
+
+
+def test_a_sine_comes_back_from_a_file():
+    wave = sine(smooth_step(0, 2), 0.7, 0.8, 0.3, c2_ramp(0, 1))
+    assert loads(dumps(wave)) == wave
+
+
 def test_evaluate_takes_numbers_and_callables():
     assert evaluate(3, 0.0) == 3.0
     assert evaluate(lambda t: np.float64(2 * t), 1.5) == 3.0
@@ -56,6 +93,19 @@ def test_signals_are_values():
         (lambda: sampled([0.0, 1.0], [1.0]), r"2 times \(s\) and 1 values: give as many values as times"),
         (lambda: sampled([], []), r"0 times \(s\) and 0 values"),
         (lambda: sampled([0.0, 2.0, 2.0], [1, 2, 3]), r"times\[2\] = 2 s does not come after 2 s: sort"),
+        (lambda: sine(0.0, 1.0, 0.0), r"sine: frequency = 0 Hz: must be greater than zero"),
+        (lambda: sine(0.0, np.nan, 1.0), r"sine: amplitude contains nan \(\(unit of the input\)\)"),
+        (lambda: sine(np.inf, 1.0, 1.0), r"sine: mean contains inf \(\(unit of the input\)\)"),
+        (lambda: sine(0.0, 1.0, 1.0, phase=np.nan), r"sine: phase contains nan \(rad\)"),
+        (
+            lambda: sine(0.0, 1.0, 1.0, ramp=ramp(0.0, 1.0)),
+            r"sine: ramp = Ramp\(.*\) has no rates; give smooth_step\(t0, t1\) or c2_ramp\(t0, t1\), or None",
+        ),
+        (lambda: sine(0.0, 1.0, 1.0, ramp=2.0), r"sine: ramp = 2.0 has no rates; give smooth_step"),
+        (
+            lambda: sine(lambda t: t, 1.0, 1.0),
+            r"sine: mean = <function .* has no rates; give a number, or a signal with rates such as smooth_step",
+        ),
         (lambda: evaluate(np.nan, 0.0, "tension", "N"), r"tension contains nan \(N\)"),
         (lambda: evaluate(lambda t: np.inf, 0.5, "tension", "N"), r"tension at t = 0.5 s contains inf \(N\)"),
         (lambda: evaluate(lambda t: [1, 2], 0.5, "tension", "N"), r"tension at t = 0.5 s has shape \(2,\)"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elver.bodies import Box, Cylinder, RigidBody, Sphere
+from elver.bodies import Box, Cylinder, EllipticCylinder, RigidBody, Sphere
 from elver.errors import BadInput
 from elver.lie import se3, so3
 
@@ -25,6 +25,21 @@ def cloud(inside, half, count=400_000):
             lambda p: p[:, 0] ** 2 + p[:, 2] ** 2 < 0.01,
             (0.1, 0.2, 0.1),
         ),
+        (
+            RigidBody.elliptic_cylinder((0.1, 0.3), 0.4, axis="x", mass=2.0),
+            lambda p: (p[:, 1] / 0.1) ** 2 + (p[:, 2] / 0.3) ** 2 < 1.0,
+            (0.2, 0.1, 0.3),
+        ),
+        (
+            RigidBody.elliptic_cylinder((0.1, 0.3), 0.4, axis="y", mass=2.0),
+            lambda p: (p[:, 2] / 0.1) ** 2 + (p[:, 0] / 0.3) ** 2 < 1.0,
+            (0.3, 0.2, 0.1),
+        ),
+        (
+            RigidBody.elliptic_cylinder((0.1, 0.3), 0.4, axis="z", mass=2.0),
+            lambda p: (p[:, 0] / 0.1) ** 2 + (p[:, 1] / 0.3) ** 2 < 1.0,
+            (0.1, 0.3, 0.2),
+        ),
         (RigidBody.sphere(0.2, mass=2.0), lambda p: (p**2).sum(axis=1) < 0.04, (0.2, 0.2, 0.2)),
     ],
 )
@@ -40,6 +55,7 @@ def test_inertia_of_solids_is_that_of_their_points(body, inside, half):
     [
         (lambda **m: RigidBody.box((0.1, 0.2, 0.3), **m), 6e-3),
         (lambda **m: RigidBody.cylinder(0.1, 0.4, **m), 4e-3 * np.pi),
+        (lambda **m: RigidBody.elliptic_cylinder((0.1, 0.2), 0.4, **m), 8e-3 * np.pi),
         (lambda **m: RigidBody.sphere(0.3, **m), 0.036 * np.pi),
     ],
 )
@@ -74,8 +90,27 @@ def test_principal_values_and_matrix_agree_and_shapes_are_kept():
     assert RigidBody(1.0, (1, 2, 2.5)).inertia == RigidBody(1.0, np.diag([1, 2, 2.5])).inertia
     assert RigidBody.box((1, 2, 3), mass=1).shape == Box((1.0, 2.0, 3.0))
     assert RigidBody.cylinder(1, 2, mass=1).shape == Cylinder(1.0, 2.0, "x")
+    assert RigidBody.elliptic_cylinder((1, 2), 3, mass=1).shape == EllipticCylinder((1.0, 2.0), 3.0, "x")
     assert RigidBody.sphere(1, mass=1).shape == Sphere(1.0)
     assert not RigidBody.massless().M.any()
+
+
+@pytest.mark.parametrize("axis", ["x", "y", "z"])
+def test_equal_half_axes_make_a_round_cylinder(axis):
+    flat, round_one = EllipticCylinder((0.2, 0.2), 0.5, axis), Cylinder(0.2, 0.5, axis)
+    assert flat.volume == pytest.approx(round_one.volume, rel=1e-15)
+    assert flat.gyration == pytest.approx(round_one.gyration, rel=1e-15)
+
+
+def test_links_of_the_eel_have_the_inertia_of_its_source():
+    """Section 13 cm x 18 cm, ρ = 1000 kg/m³ (Khalil 2007): m (a² + b²)/4, m (b²/4 + L²/12), m (a²/4 + L²/12)."""
+    a, b, L = 0.065, 0.09, 0.14
+    head = RigidBody.elliptic_cylinder((a, b), 0.4, density=1000.0)
+    link = RigidBody.elliptic_cylinder((a, b), L, density=1000.0)
+    assert (head.mass, link.mass) == pytest.approx((7.351, 2.573), abs=5e-4)
+    m = link.mass
+    wanted = np.diag([m * (a**2 + b**2) / 4, m * (b**2 / 4 + L**2 / 12), m * (a**2 / 4 + L**2 / 12)])
+    assert np.array(link.inertia) == pytest.approx(wanted, rel=1e-14)
 
 
 def test_bodies_are_compared_by_identity():
@@ -112,6 +147,22 @@ def test_a_flat_plate_is_allowed():
         (lambda: RigidBody.box((1, 1), mass=1), r"size of the box = \(1, 1\): give the three sides \(x, y, z\) in m"),
         (lambda: RigidBody.box((1, 0, 1), mass=1), r"size of the box along y = 0 m: must be greater than zero"),
         (lambda: RigidBody.cylinder(1, 1, axis="w", mass=1), r"axis of the cylinder = 'w': choose"),
+        (
+            lambda: RigidBody.elliptic_cylinder((1, 2), 1, axis="w", mass=1),
+            r"axis of the elliptic cylinder = 'w': choose",
+        ),
+        (
+            lambda: RigidBody.elliptic_cylinder(1, 1, axis="y", mass=1),
+            r"half_axes of the elliptic cylinder = 1: give the two along z and x in m",
+        ),
+        (
+            lambda: RigidBody.elliptic_cylinder((1, -2), 1, axis="y", mass=1),
+            r"half axis of the elliptic cylinder along x = -2 m: must be greater than zero",
+        ),
+        (
+            lambda: RigidBody.elliptic_cylinder((1, 2), 0, mass=1),
+            r"length of the elliptic cylinder = 0 m: must be greater than zero",
+        ),
     ],
 )
 def test_what_is_no_body_is_refused(build, message):

@@ -8,7 +8,7 @@ from PIL import Image
 
 import elver as ev
 from elver import io, viz
-from elver.bodies import Box, Cylinder, Sphere
+from elver.bodies import Box, Cylinder, EllipticCylinder, Sphere
 from elver.errors import BadInput
 from elver.lie import so3
 from elver.viz.bodies import corners_of, placed, solid
@@ -16,7 +16,14 @@ from elver.viz.history import RodHistory, cast_of
 from elver.viz.scene import Scene, surface_of
 
 TIME = np.linspace(0.0, 2.0, 11)
-SHAPES = [Box((0.3, 0.2, 0.1)), Cylinder(0.1, 0.02, "z"), Cylinder(0.03, 0.4, "y"), Sphere(0.1)]
+SHAPES = [
+    Box((0.3, 0.2, 0.1)),
+    Cylinder(0.1, 0.02, "z"),
+    Cylinder(0.03, 0.4, "y"),
+    EllipticCylinder((0.03, 0.08), 0.3, "x"),
+    EllipticCylinder((0.1, 0.04), 0.05, "y"),
+    Sphere(0.1),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -85,11 +92,18 @@ class TestCast:
                 turning("b", shape="cylinder", radius=0.1, length=0.2, axis="y"),
                 turning("c", shape="sphere", radius=0.1),
                 turning("d", shape="point"),
+                turning("e", shape="ellipticcylinder", half_axes=[0.1, 0.2], length=0.3, axis="z"),
                 turning("base"),  # a place, not a body
             ]
         )
         shapes = {body.name: body.shape for body in cast_of(run).bodies}
-        assert shapes == {"a": Box((0.3, 0.2, 0.1)), "b": Cylinder(0.1, 0.2, "y"), "c": Sphere(0.1), "d": None}
+        assert shapes == {
+            "a": Box((0.3, 0.2, 0.1)),
+            "b": Cylinder(0.1, 0.2, "y"),
+            "c": Sphere(0.1),
+            "d": None,
+            "e": EllipticCylinder((0.1, 0.2), 0.3, "z"),
+        }
 
     def test_shape_lies_around_the_mass_centre(self):
         (body,) = cast_of(turning(shape="sphere", radius=0.1, centre=[0.0, 0.0, 0.5])).bodies
@@ -188,19 +202,21 @@ def test_base_is_drawn_as_it_is_held(base_angle, base_travel, has_flange, has_ba
 def test_a_run_read_from_its_file_draws_its_bodies(tmp_path):
     link = ev.RigidBody.box((0.3, 0.03, 0.05), density=2700.0, name="link", centre=(0.15, 0.0, 0.0))
     disc = ev.RigidBody.cylinder(0.05, 0.01, axis="y", mass=0.1, name="disc")
+    fin = ev.RigidBody.elliptic_cylinder((0.02, 0.05), 0.1, axis="z", mass=0.1, name="fin")
     bob, frame = ev.RigidBody(0.2, (1e-4, 1e-4, 1e-4), name="bob"), ev.RigidBody.massless("frame")
     mechanism = ev.Mechanism(
         [
             ev.Revolute("world", link, axis="y", name="shoulder"),
             ev.Fixed((link, (0.3, 0.0, 0.0)), disc, name="weld"),
             ev.Fixed((link, (0.2, 0.0, 0.0)), frame, name="mark"),
+            ev.Fixed((link, (0.1, 0.0, 0.0)), fin, name="glue"),
             ev.Revolute((disc, (0.05, 0.0, 0.0)), (bob, (-0.1, 0.0, 0.0)), axis="y", name="pin"),
         ]
     )
     ev.simulate(ev.System(mechanism, loads=[ev.Gravity()]), duration=0.05, step=0.01, file=tmp_path / "run.nc")
     run = io.load(tmp_path / "run.nc")
     shapes = {body.name: body.shape for body in cast_of(run).bodies}
-    assert shapes == {"link": link.shape, "disc": disc.shape, "bob": None}
+    assert shapes == {"link": link.shape, "disc": disc.shape, "fin": fin.shape, "bob": None}
     (middle,) = (body.position for body in cast_of(run).bodies if body.name == "link")
     np.testing.assert_allclose(np.linalg.norm(middle, axis=1), 0.15, rtol=1e-12)
     assert viz.shape_3d(run).axes

@@ -14,7 +14,6 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from elver.actuation.signals import C2Ramp, SmoothStep
 from elver.errors import BadInput, finite
 from elver.mechanism import Joint
 from elver.mechanism.coordinates import choose, default_name, unit_of
@@ -36,8 +35,9 @@ class Imposed:
     """A coordinate that follows its input exactly.
 
     ``target`` is a joint or a rod; ``coordinate`` one of its ``coordinate_names``, such as "angle" or "K_z[0]", and
-    may be left out where there is one. The input is a number (held still), a callable of t [s] that returns q, or
-    one that returns (q, q̇, q̈). Left alone, a joint stays at its start and a rod's coordinate at zero.
+    may be left out where there is one. The input is a number (held still), a signal with ``rates``, a callable of t
+    [s] that returns q, or one that returns (q, q̇, q̈). Left alone, a joint stays at its start and a rod's coordinate
+    at zero.
     """
 
     target: Joint | Rod
@@ -86,16 +86,16 @@ class Imposed:
     def motion(self, signal: MotionSignal, t: float) -> Array:
         """(q, q̇, q̈) of the input ``signal`` at ``t`` [s], (3,).
 
-        What a callable returns as three numbers is taken as it is, and the rates of smooth_step and c2_ramp are
-        exact. Other rates are central differences of order six, 1e-3 s apart: the callable must then be smooth, and
-        defined from 3 ms before the start to 3 ms beyond the end. A kink, as in ramp or triangle, is a blow.
+        The rates of a signal that has ``rates``, such as smooth_step, c2_ramp and sine, and three numbers that a
+        callable returns are taken as they are. Other rates are central differences of order six, 1e-3 s apart: the
+        callable must then be smooth, and defined from 3 ms before the start to 3 ms beyond the end. A kink, as in ramp
+        or triangle, is a blow.
         """
         if not callable(signal):
             return np.array([self.check(signal), 0.0, 0.0])
-        if isinstance(signal, SmoothStep | C2Ramp):
-            return np.array(signal.rates(t))
-        now = signal(t)
-        if np.shape(now) == (3,):
+        rates = getattr(signal, "rates", None)
+        now = signal(t) if rates is None else rates(t)
+        if rates is not None or np.shape(now) == (3,):
             unit = self.unit
             units = "1, 1/s, 1/s2" if unit == "1" else f"{unit}, {unit}/s, {unit}/s2"
             return finite(f"imposed {self.name!r} at t = {t:g} s", now, (3,), units)

@@ -2,6 +2,8 @@
 
 A signal is a number or any callable of t [s] that returns a number. The builders here return frozen values,
 so that a saved run can say what drove it. Outside their time span they keep their first and last value.
+A signal that also has ``rates(t)``, a :class:`SmoothSignal`, tells its first and second rate: what imposes a motion
+asks for them, and takes them as exact.
 """
 
 from __future__ import annotations
@@ -9,29 +11,47 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from elver.errors import BadInput, finite
+from elver.errors import BadInput, finite, positive
 
 __all__ = [
     "C2Ramp",
     "Ramp",
     "SampledSignal",
     "Signal",
+    "Sine",
+    "SmoothSignal",
     "SmoothStep",
     "Triangle",
     "c2_ramp",
+    "check_ramp",
+    "check_smooth",
     "evaluate",
     "ramp",
     "sampled",
+    "sine",
     "smooth_step",
     "triangle",
 ]
 
 Signal: TypeAlias = float | Callable[[float], float]
+
+
+@runtime_checkable
+class SmoothSignal(Protocol):
+    """A signal that knows its rates; smooth_step, c2_ramp and sine build such, and a class of one's own may be one."""
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        ...
+
+    def rates(self, t: float) -> tuple[float, float, float]:
+        """Value and its first and second rate at ``t`` [s]."""
+        ...
 
 
 def evaluate(signal: Signal, t: float, name: str = "input", unit: str = "") -> float:
@@ -40,6 +60,22 @@ def evaluate(signal: Signal, t: float, name: str = "input", unit: str = "") -> f
     if isinstance(value, float) and math.isfinite(value):
         return value
     return float(finite(f"{name} at t = {t:g} s" if callable(signal) else name, value, (), unit))
+
+
+def check_smooth(name: str, value: Any, unit: str) -> float | SmoothSignal:
+    """``value`` if it is a finite number, as a float, or a signal with rates."""
+    if isinstance(value, SmoothSignal) and not isinstance(value, type):
+        return value
+    if callable(value):
+        raise BadInput(f"{name} = {value!r} has no rates; give a number, or a signal with rates such as smooth_step")
+    return float(finite(name, value, (), unit))
+
+
+def check_ramp(name: str, value: Any) -> SmoothSignal | None:
+    """``value`` if it can bring up an amplitude smoothly: a signal with rates, or None."""
+    if value is None or (isinstance(value, SmoothSignal) and not isinstance(value, type)):
+        return value
+    raise BadInput(f"{name} = {value!r} has no rates; give smooth_step(t0, t1) or c2_ramp(t0, t1), or None")
 
 
 @dataclass(frozen=True)
@@ -117,6 +153,45 @@ class C2Ramp(_Transition):
 
 
 @dataclass(frozen=True)
+class Sine:
+    """mean + ramp(t) amplitude sin(2 π frequency t + phase).
+
+    ``amplitude`` in the input's unit, ``frequency`` [Hz], ``phase`` [rad]. ``ramp`` brings up the amplitude: a signal
+    with rates such as smooth_step(0, 2), or None for full amplitude at all times. ``mean`` is a number, or a signal
+    with rates where the mean itself moves.
+    """
+
+    mean: float | SmoothSignal
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    ramp: SmoothSignal | None = None
+
+    def __post_init__(self) -> None:
+        unit = "(unit of the input)"
+        object.__setattr__(self, "mean", check_smooth("sine: mean", self.mean, unit))
+        object.__setattr__(self, "amplitude", float(finite("sine: amplitude", self.amplitude, (), unit)))
+        object.__setattr__(self, "frequency", positive("sine: frequency", self.frequency, "Hz"))
+        object.__setattr__(self, "phase", float(finite("sine: phase", self.phase, (), "rad")))
+        object.__setattr__(self, "ramp", check_ramp("sine: ramp", self.ramp))
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        return self.rates(t)[0]
+
+    def rates(self, t: float) -> tuple[float, float, float]:
+        """Value and its first and second rate at ``t`` [s]."""
+        w = 2.0 * math.pi * self.frequency
+        x = self.amplitude * math.sin(w * t + self.phase)
+        x_dot, x_ddot = w * self.amplitude * math.cos(w * t + self.phase), -w * w * x
+        if self.ramp is not None:
+            f, f_dot, f_ddot = self.ramp.rates(t)
+            x, x_dot, x_ddot = f * x, f * x_dot + f_dot * x, f * x_ddot + 2.0 * f_dot * x_dot + f_ddot * x
+        m, m_dot, m_ddot = (self.mean, 0.0, 0.0) if isinstance(self.mean, float) else self.mean.rates(t)
+        return m + x, m_dot + x_dot, m_ddot + x_ddot
+
+
+@dataclass(frozen=True)
 class SampledSignal:
     """Straight lines between samples; times [s] increase strictly."""
 
@@ -179,6 +254,20 @@ def smooth_step(t0: float, t1: float, before: float = 0.0, after: float = 1.0) -
 def c2_ramp(t0: float, t1: float, before: float = 0.0, after: float = 1.0) -> C2Ramp:
     """From ``before`` at t0 [s] to ``after`` at t1 [s] as τ - sin(2 π τ) / 2 π."""
     return C2Ramp(t0, t1, before, after)
+
+
+def sine(
+    mean: float | SmoothSignal,
+    amplitude: float,
+    frequency: float,
+    phase: float = 0.0,
+    ramp: SmoothSignal | None = None,
+) -> Sine:
+    """``mean`` + ramp(t) ``amplitude`` sin(2 π ``frequency`` t + ``phase``); Hz and rad.
+
+    >>> pull = sine(20.0, 20.0, 2.5, phase=np.pi / 2, ramp=c2_ramp(0.0, 1.0))  # tension of a swimmer's tendon [N]
+    """
+    return Sine(mean, amplitude, frequency, phase, ramp)
 
 
 def triangle(peak: float, t_peak: float, t_end: float, t_start: float = 0.0) -> Triangle:

@@ -1,6 +1,6 @@
 """Rigid bodies: mass, mass centre and inertia, and the shape they are drawn with."""
 
 from elver.bodies.rigid_body import RigidBody
-from elver.bodies.shapes import Box, Cylinder, Shape, Sphere
+from elver.bodies.shapes import Box, Cylinder, EllipticCylinder, Shape, Sphere
 
-__all__ = ["Box", "Cylinder", "RigidBody", "Shape", "Sphere"]
+__all__ = ["Box", "Cylinder", "EllipticCylinder", "RigidBody", "Shape", "Sphere"]

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from elver.bodies.shapes import Box, Cylinder, Shape, Sphere
+from elver.bodies.shapes import Box, Cylinder, EllipticCylinder, Shape, Sphere
 from elver.errors import BadInput, finite, non_negative, positive
 from elver.lie.so3 import hat
 
@@ -51,7 +51,10 @@ class RigidBody:
         if self.mass == 0.0 and np.any(I_c):
             raise BadInput(f"{name!r} has inertia (up to {I_c.max():g} kg m²) but no mass: give mass > 0 kg")
         if self.shape is not None and not isinstance(self.shape, Shape):
-            raise BadInput(f"shape of {name!r} = {self.shape!r}: give Box(size), Cylinder(...) or Sphere(radius)")
+            raise BadInput(
+                f"shape of {name!r} = {self.shape!r}: give Box(size), Cylinder(...), EllipticCylinder(...) or "
+                "Sphere(radius)"
+            )
 
     def _check_inertia(self) -> Array:
         label, unit = f"inertia of {self.name!r}", "kg m²"
@@ -106,6 +109,23 @@ class RigidBody:
     ) -> Self:
         """Solid cylinder [m] along a body axis; ``mass`` [kg] or ``density`` [kg/m³]."""
         return cls._solid(Cylinder(radius, length, axis), mass, density, name, centre)
+
+    @classmethod
+    def elliptic_cylinder(
+        cls,
+        half_axes: Any,
+        length: float,
+        axis: str = "x",
+        mass: float | None = None,
+        density: float | None = None,
+        name: str = "body",
+        centre: ArrayLike = _ZERO,
+    ) -> Self:
+        """Solid elliptic cylinder [m] along a body axis; ``mass`` [kg] or ``density`` [kg/m³].
+
+        ``half_axes`` along the two axes that follow ``axis`` in cyclic order: (y, z) for "x", and so on.
+        """
+        return cls._solid(EllipticCylinder(half_axes, length, axis), mass, density, name, centre)
 
     @classmethod
     def sphere(

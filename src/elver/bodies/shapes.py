@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from elver.errors import BadInput, positive
 
-__all__ = ["Box", "Cylinder", "Shape", "Sphere"]
+__all__ = ["Box", "Cylinder", "EllipticCylinder", "Shape", "Sphere"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -69,6 +69,47 @@ class Cylinder:
 
 
 @dataclass(frozen=True)
+class EllipticCylinder:
+    """Solid elliptic cylinder of ``length`` [m] along the body axis ``axis``.
+
+    ``half_axes`` = (a, b) [m] lie along the two body axes that follow ``axis`` in cyclic order: (y, z) for "x",
+    (z, x) for "y", (x, y) for "z".
+    """
+
+    half_axes: tuple[float, float]
+    length: float
+    axis: str = "x"
+
+    def __post_init__(self) -> None:
+        if self.axis not in ("x", "y", "z"):
+            raise BadInput(f'axis of the elliptic cylinder = {self.axis!r}: choose "x", "y" or "z"')
+        k = "xyz".index(self.axis)
+        across = "xyzxy"[k + 1 : k + 3]
+        if np.shape(self.half_axes) != (2,):
+            raise BadInput(
+                f"half_axes of the elliptic cylinder = {self.half_axes!r}: give the two along {across[0]} and "
+                f"{across[1]} in m"
+            )
+        label = "half axis of the elliptic cylinder along"
+        half_axes = tuple(positive(f"{label} {a}", half, "m") for a, half in zip(across, self.half_axes))
+        object.__setattr__(self, "half_axes", half_axes)
+        object.__setattr__(self, "length", positive("length of the elliptic cylinder", self.length, "m"))
+
+    @property
+    def volume(self) -> float:
+        """Volume [m³]: π a b l."""
+        a, b = self.half_axes
+        return float(np.pi * a * b * self.length)
+
+    @property
+    def gyration(self) -> Array:
+        """Principal inertia per mass [m²]: (a² + b²)/4 about the axis, b²/4 + l²/12 about the direction of a, (3,)."""
+        (a, b), l = self.half_axes, self.length
+        cyclic = np.array([(a * a + b * b) / 4.0, b * b / 4.0 + l * l / 12.0, a * a / 4.0 + l * l / 12.0])
+        return np.roll(cyclic, "xyz".index(self.axis))
+
+
+@dataclass(frozen=True)
 class Sphere:
     """Solid sphere of ``radius`` [m]."""
 
@@ -88,4 +129,4 @@ class Sphere:
         return np.full(3, 0.4 * self.radius**2)
 
 
-Shape: TypeAlias = Box | Cylinder | Sphere
+Shape: TypeAlias = Box | Cylinder | EllipticCylinder | Sphere

@@ -1,6 +1,7 @@
 """Mechanisms: rods and rigid bodies, the joints between them, and what their base does."""
 
 from elver.mechanism.base import Base, Clamped, Driven, Free, Motion
+from elver.mechanism.denavit_hartenberg import MDHRow, mdh_chain
 from elver.mechanism.frame import Frame, FrameLike, Part, as_frame
 from elver.mechanism.hold import Hold
 from elver.mechanism.joints import (
@@ -30,6 +31,7 @@ __all__ = [
     "Free",
     "Hold",
     "Joint",
+    "MDHRow",
     "Mechanism",
     "Motion",
     "Part",
@@ -40,4 +42,5 @@ __all__ = [
     "Tree",
     "Universal",
     "as_frame",
+    "mdh_chain",
 ]

@@ -1,4 +1,4 @@
-"""Rigid bodies as shaded quadrilaterals: boxes, cylinders and spheres with rounded edges.
+"""Rigid bodies as shaded quadrilaterals: boxes, cylinders (also elliptic) and spheres with rounded edges.
 
 A face counts as near as its middle when matplotlib sorts by depth. Surfaces are therefore cut into cells
 about as long as the faces of a tube are: then a rod in front of a plate is drawn in front of it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from elver.bodies import Box, Cylinder, Shape, Sphere
+from elver.bodies import Box, Cylinder, EllipticCylinder, Shape, Sphere
 from elver.viz.tube import Surface, normals_away, quadrilaterals
 
 __all__ = ["corners_of", "placed", "solid"]
@@ -24,8 +24,8 @@ def solid(shape: Shape, cell: float, *, colour: str, stripe: bool = True) -> Sur
     """
     if isinstance(shape, Box):
         corners, marked = _box(np.array(shape.size) / 2.0, cell), None
-    elif isinstance(shape, Cylinder):
-        corners, marked = _cylinder(shape, cell)
+    elif isinstance(shape, Cylinder | EllipticCylinder):
+        corners, marked = _cylinder(_half_axes(shape), shape.length, shape.axis, cell)
     else:
         corners, marked = _sphere(shape, cell)
     base = np.array(to_rgb(colour))
@@ -48,7 +48,7 @@ def corners_of(shape: Shape, R: np.ndarray, p: np.ndarray) -> np.ndarray:
     if isinstance(shape, Box):
         half = np.array(shape.size) / 2.0
     else:
-        half = np.where([a == shape.axis for a in "xyz"], shape.length / 2.0, shape.radius)
+        half = np.roll([shape.length / 2.0, *_half_axes(shape)], "xyz".index(shape.axis))
     signs = np.stack(np.meshgrid(*3 * [[-1.0, 1.0]]), axis=-1).reshape(-1, 3)
     return np.asarray(p[:, None] + (signs * half) @ np.swapaxes(R, 1, 2))
 
@@ -76,10 +76,14 @@ def _box(half: np.ndarray, cell: float) -> np.ndarray:
     return np.concatenate(faces)
 
 
-def _cylinder(shape: Cylinder, cell: float) -> tuple[np.ndarray, np.ndarray]:
-    """Faces (F, 4, 3) and which of them are the stripe."""
-    r, h = shape.radius, shape.length / 2.0
-    edge = _EDGE * min(r, h)
+def _half_axes(shape: Cylinder | EllipticCylinder) -> tuple[float, float]:
+    return shape.half_axes if isinstance(shape, EllipticCylinder) else (shape.radius, shape.radius)
+
+
+def _cylinder(half_axes: tuple[float, float], length: float, axis: str, cell: float) -> tuple[np.ndarray, np.ndarray]:
+    """Faces (F, 4, 3) and which of them are the stripe: a round cylinder, flattened where the half axes differ."""
+    r, h = max(half_axes), length / 2.0
+    edge = _EDGE * min(*half_axes, h)
     turn = np.linspace(0.0, np.pi / 2.0, 4)
     across = np.linspace(0.0, r - edge, _count(r, cell) + 1)[:-1]
     cap = np.stack([np.full_like(across, h), across], axis=1)
@@ -89,7 +93,8 @@ def _cylinder(shape: Cylinder, cell: float) -> tuple[np.ndarray, np.ndarray]:
     side = np.stack([np.linspace(h - edge, edge - h, cells + 1)[1:-1], np.full(cells - 1, r)], axis=1)
     bottom = top[::-1] * [-1.0, 1.0]
     around = int(np.clip(3.0 * 2.0 * np.pi * r / cell, 36, 96))
-    corners = _revolved(np.concatenate([top, side, bottom]), shape.axis, around)
+    corners = _revolved(np.concatenate([top, side, bottom]), axis, around)
+    corners *= np.roll([1.0, half_axes[0] / r, half_axes[1] / r], "xyz".index(axis))
     rings = len(corners) // around
     marked = np.zeros((rings, around), dtype=bool)
     marked[len(across) : rings - len(across), 0] = True

@@ -6,8 +6,8 @@ y and z, ``arm/s`` (arm_node) [m].
 
 For a body called "hand": ``hand/position`` (time, xyz) [m] of its frame and ``hand/orientation`` (time, 4). The
 attributes of the position say how to draw it: ``shape`` is "box" (with ``size``), "cylinder" (``radius``,
-``length``, ``axis``), "sphere" (``radius``), or "point"; ``centre`` [m] is the middle of the shape in body axes.
-What has no ``shape`` is a place, not a body, and is not drawn.
+``length``, ``axis``), "ellipticcylinder" (``half_axes``, ``length``, ``axis``), "sphere" (``radius``), or "point";
+``centre`` [m] is the middle of the shape in body axes. What has no ``shape`` is a place, not a body, and is not drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from elver.bodies import Box, Cylinder, Shape, Sphere
+from elver.bodies import Box, Cylinder, EllipticCylinder, Shape, Sphere
 from elver.errors import BadInput
 from elver.lie import so3
 
@@ -160,13 +160,19 @@ def _shape(name: str, attributes: dict[str, Any]) -> Shape | None:
                 return Box(tuple(np.asarray(attributes["size"], dtype=float).tolist()))
             case "cylinder":
                 return Cylinder(attributes["radius"], attributes["length"], attributes["axis"])
+            case "ellipticcylinder":
+                a, b = np.asarray(attributes["half_axes"], dtype=float).tolist()
+                return EllipticCylinder((a, b), attributes["length"], attributes["axis"])
             case "sphere":
                 return Sphere(attributes["radius"])
             case "point":
                 return None
     except KeyError as missing:
         raise BadInput(f"{name}/position: a {kind} without attribute {missing}; give it in m") from None
-    raise BadInput(f'{name}/position: shape = {kind!r} is not known; choose "box", "cylinder", "sphere" or "point"')
+    raise BadInput(
+        f'{name}/position: shape = {kind!r} is not known; choose "box", "cylinder", "ellipticcylinder", "sphere" or '
+        '"point"'
+    )
 
 
 def _time(run: xr.Dataset, instant: str) -> np.ndarray:

@@ -23,8 +23,8 @@ _HOME = {
         "tangent_inverse_dynamics"
     ),
     "elver.environment": (
-        "DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop PointWrench "
-        "SlidingFriction"
+        "Buoyancy DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop Lighthill "
+        "Morison PointWrench RotorInertia SlidingFriction"
     ),
     "elver.errors": "BadInput ElverWarning Interrupted NotConverged",
     "elver.integrators": (
@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         tangent_inverse_dynamics,
     )
     from elver.environment import (
+        Buoyancy,
         DistributedWrench,
         Feedback,
         Gravity,
@@ -90,7 +91,10 @@ if TYPE_CHECKING:
         JointFriction,
         JointSpring,
         JointStop,
+        Lighthill,
+        Morison,
         PointWrench,
+        RotorInertia,
         SlidingFriction,
     )
     from elver.errors import BadInput, ElverWarning, Interrupted, NotConverged

@@ -2,7 +2,7 @@
 
 A system is a frozen value. Every actuator and every load that something outside can set is a *channel* with one scalar
 input: a tension [N], a wound length [m], a pressure [Pa], a torque [N m], a coordinate that is imposed, or the factor
-of a load (1 unless given). Springs, friction and stops have none. A state holds coordinates, rates and the pose of a
+of a load (1 unless given). Water, and springs, friction and stops of joints have none. A state holds coordinates, rates and the pose of a
 floating base; algorithms are functions of a system and a state.
 """
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from elver.actuation import Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
 from elver.environment import (
+    Buoyancy,
     DistributedWrench,
     Feedback,
     Gravity,
@@ -26,11 +27,14 @@ from elver.environment import (
     JointFriction,
     JointSpring,
     JointStop,
+    Lighthill,
+    Morison,
     PointWrench,
+    RotorInertia,
     SlidingFriction,
 )
 from elver.errors import BadInput, finite
-from elver.mechanism import Driven, Free, Joint, Mechanism
+from elver.mechanism import Driven, Free, Joint, Mechanism, Part
 from elver.rods import Rod
 
 __all__ = ["Channel", "Inputs", "State", "System"]
@@ -38,7 +42,9 @@ __all__ = ["Channel", "Inputs", "State", "System"]
 Array: TypeAlias = NDArray[np.float64]
 Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure | Motor | Imposed
 Settable: TypeAlias = Gravity | PointWrench | DistributedWrench
-Passive: TypeAlias = JointSpring | JointFriction | JointStop | SlidingFriction | Feedback | JointFeedback
+Fluid: TypeAlias = Morison | Lighthill
+OnJoint: TypeAlias = JointSpring | JointFriction | JointStop | RotorInertia
+Passive: TypeAlias = OnJoint | SlidingFriction | Fluid | Buoyancy | Feedback | JointFeedback
 Load: TypeAlias = Settable | Passive
 Channel: TypeAlias = Actuator | Settable
 Inputs: TypeAlias = Mapping[Any, Signal]
@@ -76,11 +82,12 @@ class System:
         if len({*map(id, self.actuators), *map(id, self.loads)}) < len(self.actuators) + len(self.loads):
             raise BadInput("the same actuator or load is listed twice: list each once")
         self._check_coordinates()
+        self._check_water()
 
     def _check_target(self, part: Any) -> None:
         """What a part acts on belongs to this mechanism."""
         mechanism = self.mechanism
-        if isinstance(part, Motor | JointSpring | JointFriction | JointStop):
+        if isinstance(part, Motor | OnJoint):
             targets: tuple[Any, ...] = (part.joint,)
         elif isinstance(part, JointFeedback):
             targets = part.driven
@@ -90,6 +97,8 @@ class System:
             targets = (part.part,)
         elif isinstance(part, SlidingFriction | Feedback):
             targets = (part.frame.part,)
+        elif isinstance(part, Fluid | Buoyancy):
+            targets = tuple(part.parts or ())
         else:
             targets = getattr(part, "rods", (part.rod,) if hasattr(part, "rod") else ())
             spans = getattr(part, "spans", ())
@@ -134,7 +143,7 @@ class System:
                     )
         taken: dict[tuple[type, int], str] = {}
         for load in self.loads:
-            if isinstance(load, JointSpring | JointFriction | JointStop):
+            if isinstance(load, OnJoint):
                 place = type(load), self.coordinates(load.joint).start + load.index
                 if place in taken:
                     raise BadInput(
@@ -142,6 +151,28 @@ class System:
                         f"{self.mechanism.joint(load.joint).name}/{load.coordinate}: combine them into one"
                     )
                 taken[place] = load.name
+
+    def _check_water(self) -> None:
+        """A part is in one fluid; buoyancy needs gravity."""
+        for kind, remedy in (
+            (Fluid, "Morison and Lighthill are two models of the same water: list the part in one of them"),
+            (Buoyancy, "list the part in one of them"),
+        ):
+            wet: dict[Part, str] = {}
+            for load in self.loads:
+                for part in self.immersed(load) if isinstance(load, kind) else ():
+                    if part in wet:
+                        raise BadInput(f"{part.name!r} is both in {wet[part]!r} and in {load.name!r}; {remedy}")
+                    wet[part] = load.name
+        floats = next((load for load in self.loads if isinstance(load, Buoyancy)), None)
+        if floats is not None and not any(isinstance(load, Gravity) for load in self.loads):
+            raise BadInput(f"{floats.name!r}: without Gravity in loads nothing is buoyant; add Gravity()")
+
+    def immersed(self, load: Fluid | Buoyancy) -> tuple[Part, ...]:
+        """Parts that are in the water of ``load``: those listed, else all rods and all bodies with mass."""
+        if load.parts is not None:
+            return tuple(load.parts)
+        return tuple(part for part in self.mechanism.parts if isinstance(part, Rod) or part.mass > 0.0)
 
     @property
     def rod(self) -> Rod:

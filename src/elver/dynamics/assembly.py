@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.actuation import Imposed, Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.segments import RodFrames, Segments, floats, ints
+from elver.dynamics.water import Water
 from elver.environment import (
     DistributedWrench,
     Feedback,
@@ -32,7 +33,7 @@ from elver.kernels.program import Program
 from elver.lie import se3
 from elver.mechanism import Clamped, Driven, Frame
 from elver.rods import Rod
-from elver.system import System
+from elver.system import OnJoint, System
 
 __all__ = ["Assembly", "assemble", "assembly_of"]
 
@@ -73,11 +74,12 @@ def assemble(system: System) -> Assembly:
     tree.grow()
     frames, n = tree.frames, system.n
     most = max(count for _, count in system.blocks.values()) if system.blocks else 0
-    inertia = np.array(tree.inertia)
+    water = Water(system, tree)
+    inertia = np.array(tree.inertia) + water.added
     index = system.input_index
     gravity = next((load for load in system.loads if isinstance(load, Gravity)), None)
     loads = _loads(system, tree)
-    K, D, rest, friction, stop = _joint_loads(system, most)
+    K, D, rest, friction, stop, rotor = _joint_loads(system, most)
     points = _points(system, tree, most, K, D)
     tendons = _tendons(system, points)
     motors = [a for a in system.actuators if isinstance(a, Muscle | Motor)]
@@ -101,13 +103,14 @@ def assemble(system: System) -> Assembly:
 
     program = Program(
         free=ints([system.free]),
-        segment=ints(paths["segment"]).reshape(-1, 9),
+        segment=ints(paths["segment"]).reshape(-1, 10),
         path=ints(paths["path"]),
         frame_slot=ints(paths["frame_slot"]),
         slot_path=ints(paths["slot_path"]),
         **tree.strains(most),
         **tree.polynomials(),
         inertia=floats(inertia.reshape(frames, 6, 6)),
+        weight=floats(water.weight),
         gravity=floats(gravity.acceleration if gravity else (0.0, 0.0, 0.0)),
         gravity_input=ints([index(gravity) if gravity else -1]),
         load_frame=ints(loads["frame"]),
@@ -120,10 +123,14 @@ def assemble(system: System) -> Assembly:
         spring_rest=floats(rest),
         friction=floats(friction),
         stop=floats(stop),
+        rotor=floats(rotor),
         imposed=ints([system.imposed_columns(a) for a in imposed]).reshape(-1, 4),
         wrap=ints(tree.rotation_vectors()),
         slide_frame=ints([tree.frame_of(load.frame) for load in slides]),
         slide=floats([(load.viscous, load.dry, load.speed) for load in slides]).reshape(-1, 3),
+        strip_frame=ints(water.frame).reshape(-1, 2),
+        strip_pose=floats(water.pose).reshape(-1, 4, 3),
+        strip=floats(water.strip).reshape(-1, 10),
         user_frame=ints([tree.frame_of(load.frame) for load in feedback]),
         point_block=ints(points.block),
         point_phi=floats(points.phi),
@@ -226,14 +233,14 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
     return _Points(rods, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest))
 
 
-def _joint_loads(system: System, most: int) -> tuple[Array, Array, Array, Array, Array]:
-    """Springs, friction and stops of joints: K, D (n, most), rest, friction and stop rows."""
+def _joint_loads(system: System, most: int) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Springs, friction, stops and rotors of joints: K, D (n, most), rest, friction and stop rows, rotor inertia."""
     n = system.n
     K, D = np.zeros((n, max(most, 1))), np.zeros((n, max(most, 1)))
-    rest, friction, stop = np.zeros(n), np.zeros((n, 2)), np.zeros((n, 3))
+    rest, friction, stop, rotor = np.zeros(n), np.zeros((n, 2)), np.zeros((n, 3)), np.zeros(n)
     friction[:, 1] = 1.0
     for load in system.loads:
-        if not isinstance(load, JointSpring | JointFriction | JointStop):
+        if not isinstance(load, OnJoint):
             continue
         k = system.coordinates(load.joint).start + load.index
         if isinstance(load, JointSpring):
@@ -242,9 +249,11 @@ def _joint_loads(system: System, most: int) -> tuple[Array, Array, Array, Array,
         elif isinstance(load, JointFriction):
             D[k, load.index] += load.viscous
             friction[k] = load.dry, load.speed
-        else:
+        elif isinstance(load, JointStop):
             stop[k] = load.lower, load.upper, load.stiffness
-    return K, D, rest, friction, stop
+        else:
+            rotor[k] = load.inertia
+    return K, D, rest, friction, stop, rotor
 
 
 def _loads(system: System, tree: Segments) -> dict[str, list[Any]]:

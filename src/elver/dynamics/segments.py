@@ -171,6 +171,7 @@ class Segments:
             "active": ints(active),
             "component": ints(component),
             "slot_start": ints(slot_start),
+            "fixed": floats([_step(r) for r in self.rest]).reshape(-1, 4, 3),
             "rest": floats(rest),
             "phi": floats(phi),
         }
@@ -210,13 +211,20 @@ class Segments:
             nearer = base if before < 0 else lists[before]
             lists.append([*nearer, *range(offset + row[3], offset + row[3] + row[4])])
             starts.append(len(path))
-            segment.append([*row, slots[row[0]], starts[k], len(lists[k])])
+            segment.append([*row, slots[row[0]], starts[k], len(lists[k]), self._kind(k)])
             path += lists[k]
         slot_path = [(0, offset) if owner[f] < 0 else (starts[owner[f]], len(lists[owner[f]])) for f in slots]
         frame_slot = [slots.get(f, -1) for f in range(self.frames)]
         if not segment:  # a single floating body: one empty segment keeps the arrays in shape
-            segment = [[0, 0, 0, 0, 0, 0, 0, 0, offset]]
+            segment = [[0, 0, 0, 0, 0, 0, 0, 0, offset, 0]]
         return {"segment": segment, "path": path, "frame_slot": frame_slot, "slot_path": slot_path, "slots": slots}
+
+    def _kind(self, k: int) -> int:
+        """0 for an offset, 1 for a joint that only turns, 2 for other joints and rods: the first two have short cuts."""
+        if not self.segments[k][4]:
+            return 0
+        scheme, sign = self.schemes[self.segments[k][5]]
+        return 1 if scheme is JOINT and sign == 1 and max(self.active[k][0]) < 3 else 2
 
     def rotation_vectors(self) -> list[int]:
         """First coordinate of each rotation vector that may be exchanged for a shorter one of the same rotation.
@@ -272,6 +280,12 @@ def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, Array]:
     rest = rod.rest_strain(points.ravel()).reshape(shape)
     phi = rod.functions(points.ravel()).reshape(shape)
     return np.einsum("i,mj,ijc->imc", h, C, rest), np.einsum("i,mj,ijk->imk", h, C, phi)
+
+
+def _step(rest: Array) -> Array:
+    """Rows of R, then p, of the step of an interval at rest with one moment; none is wanted of others."""
+    g = se3.exp(rest[0])
+    return np.vstack([g[:3, :3], g[:3, 3]])
 
 
 def ints(values: Any) -> NDArray[np.int64]:

@@ -1,12 +1,14 @@
-"""Environment: gravity, given wrenches, springs, friction and stops of joints, sliding friction, feedback."""
+"""Environment: gravity, water, given wrenches, springs and the like on joints, sliding friction, feedback."""
 
 from elver.environment.feedback import Feedback, JointFeedback
+from elver.environment.fluids import Buoyancy, Lighthill, Morison, Outline
 from elver.environment.gravity import Gravity
-from elver.environment.joint_loads import JointFriction, JointSpring, JointStop
+from elver.environment.joint_loads import JointFriction, JointSpring, JointStop, RotorInertia
 from elver.environment.sliding import SlidingFriction
 from elver.environment.wrench import DistributedWrench, PointWrench
 
 __all__ = [
+    "Buoyancy",
     "DistributedWrench",
     "Feedback",
     "Gravity",
@@ -14,6 +16,10 @@ __all__ = [
     "JointFriction",
     "JointSpring",
     "JointStop",
+    "Lighthill",
+    "Morison",
+    "Outline",
     "PointWrench",
+    "RotorInertia",
     "SlidingFriction",
 ]

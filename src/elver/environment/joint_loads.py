@@ -1,8 +1,9 @@
-"""Springs, friction and stops on one coordinate of a joint; they have no input.
+"""Springs, friction, stops and rotors on one coordinate of a joint; they have no input.
 
     spring      Q = -k (q - q_rest)
     friction    Q = -(d q̇ + f tanh(q̇ / v))         viscous and smoothed dry friction
     stop        Q = k max(lower - q, 0) - k max(q - upper, 0)
+    rotor       Q = -I q̈                             inertia of a motor as seen through its gear
 
 Q is the generalized force on the coordinate: a torque [N m] where it turns, a force [N] where it slides.
 """
@@ -18,7 +19,7 @@ from elver.mechanism import Joint
 from elver.mechanism.coordinates import choose, default_name
 from elver.rods.fields import check_name
 
-__all__ = ["JointFriction", "JointSpring", "JointStop"]
+__all__ = ["JointFriction", "JointSpring", "JointStop", "RotorInertia"]
 
 
 class JointLoad:
@@ -143,6 +144,25 @@ class JointStop(JointLoad):
     def effort(self, q: float, q_dot: float = 0.0) -> float:
         """Generalized force Q [N m or N] at ``q`` [rad or m]; the rate does not matter."""
         return self.stiffness * (max(self.lower - q, 0.0) - max(q - self.upper, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class RotorInertia(JointLoad):
+    """Inertia of what drives a coordinate, such as a motor behind a gear: Q = -inertia q̈ (Khalil 2007, I_a).
+
+    ``inertia`` [kg m² or kg], rotor inertia times the square of the gear ratio. Its spin about its own axis is not
+    counted elsewhere, as usual with high ratios. ``coordinate`` as for :class:`JointSpring`.
+    """
+
+    joint: Joint
+    inertia: float
+    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+
+    def __post_init__(self) -> None:
+        label = self._check_joint("rotor")
+        unit = "kg m²" if self.coordinate_unit == "rad" else "kg"
+        object.__setattr__(self, "inertia", non_negative(f"{label}: inertia", self.inertia, unit))
 
 
 def _limit(name: str, value: Any, unit: str) -> float:

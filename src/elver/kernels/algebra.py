@@ -28,6 +28,8 @@ _C8 = np.array([1.0 / math.factorial(2 * k + 8) for k in range(_TERMS)])
 _C9 = np.array([1.0 / math.factorial(2 * k + 9) for k in range(_TERMS)])
 _INVERSE_FACTORIAL = np.array([1.0 / math.factorial(n) for n in range(8)])
 _SERIES_LIMIT = 45.0
+# Up to φ = 10 (half a turn) 12 terms leave as little.
+_FEW, _SMALL = 12, 10.0
 
 
 @kernel("void(f8, f8[::1])")
@@ -36,8 +38,9 @@ def stumpff(phi, c):
     if phi < _SERIES_LIMIT:
         even = 0.0
         odd = 0.0
-        for j in range(_TERMS):
-            k = _TERMS - 1 - j
+        terms = _FEW if phi < _SMALL else _TERMS
+        for j in range(terms):
+            k = terms - 1 - j
             even = _C8[k] - phi * even
             odd = _C9[k] - phi * odd
         c[8] = even

@@ -16,11 +16,11 @@ import math
 from elver.kernels.algebra import stumpff
 from elver.kernels.cache import kernel
 
-__all__ = ["chart", "mix_chart_columns", "orthonormalise", "retract", "shift", "unwind"]
+__all__ = ["chart", "mix_chart_columns", "orthonormalise", "retract", "shift", "turned", "unwind"]
 
 
 @kernel
-def _rotate(R, theta, cs, out):
+def turned(R, theta, cs, out):
     """out = R exp(θ)."""
     x, y, z = theta[0], theta[1], theta[2]
     stumpff(x * x + y * y + z * z, cs)
@@ -82,7 +82,7 @@ def retract(on_se3, base_n, nu, rates, a, b, m, base, twist):
     for i in range(18):
         for k in range(6):
             C[i, k] = 0.0
-    _rotate(base_n, nu, cs, base)
+    turned(base_n, nu, cs, base)
     _dexp(nu, cs, T)
     if on_se3 == 1:
         # p = p_n + R_n V(θ) d with V(θ) = T(-θ); dexp on SE(3) = [[T, 0], [Q, T]]
@@ -175,7 +175,7 @@ def shift(base, step, cs, small):
     out = small[0]
     for i in range(3):
         base[3, i] += base[i, 0] * step[3] + base[i, 1] * step[4] + base[i, 2] * step[5]
-    _rotate(base, step, cs, out)
+    turned(base, step, cs, out)
     for i in range(3):
         for k in range(3):
             base[i, k] = out[i, k]
@@ -249,7 +249,7 @@ def chart(on_se3, base_n, x, x_dot, x_ddot, m, base, twist):
     SO(3)×R³: Ω = T(Θ)Θ', and as in :func:`retract`. SE(3): η = T(ν)ν' with dual T.
     """
     cs, T, S = m.stumpff, m.small[0], m.small[1]
-    _rotate(base_n, x, cs, base)
+    turned(base_n, x, cs, base)
     _dexp(x, cs, T)
     _dexp_rate(x, x_dot, cs, S)
     for i in range(3):

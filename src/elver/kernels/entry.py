@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 from numba import typeof, types
 
-from elver.kernels import evaluate, gauss, march, observe, one_step, rest, tangent
+from elver.kernels import articulated, evaluate, explicit, gauss, march, observe, one_step, rest, tangent
 from elver.kernels.program import smallest_program, work_for
 
 __all__ = [
+    "accelerations",
     "as_python",
     "compile_group",
     "evaluate_residual",
     "evaluate_tangent",
+    "march_explicit",
     "march_gauss",
     "march_one_step",
     "observe_states",
@@ -117,6 +119,9 @@ def compile_group(group: str) -> None:
         _plain(observe.observe, _observe_signature)
     elif group == "statics":
         _bare_solver(rest.solve_static, _static_arguments)
+    elif group == "explicit":
+        _bare_solver(explicit.march_explicit, _explicit_arguments)
+        _plain(articulated.accelerations, _accelerations_signature)
     elif group == "one-step":
         _bare_solver(one_step.march_one_step, _one_step_arguments)
     else:
@@ -154,6 +159,21 @@ def _gauss_arguments() -> tuple[Any, ...]:
     return (_INT, _F2, *_records())
 
 
+@cache
+def _sweep() -> Any:
+    return typeof(articulated.sweep_for(smallest_program()))
+
+
+def _explicit_arguments() -> tuple[Any, ...]:
+    return (_sweep(), _F1, _F2, _F3, _F3, _F2, _F2, _F2, _F1, _F3, _F3, _F3, _F2)
+
+
+def _accelerations_signature() -> Any:
+    program, work, _ = _named()
+    residual = types.FunctionType(_residual_signature())
+    return types.boolean(residual, program, work, _sweep(), _F2, _F2, _F2, _F1, _F1)
+
+
 def _observe_signature() -> Any:
     program, work, _ = _named()
     return types.void(program, work, _F3, _F3, _F3, _F2, _INT, _F3, _F4, _F2, _F2)
@@ -182,6 +202,16 @@ def solve_static(*arguments: Any) -> int:
 def march_one_step(*arguments: Any) -> int:
     """:func:`elver.kernels.one_step.march_one_step`, without its first two arguments."""
     return _solver(one_step.march_one_step, _one_step_arguments)(*arguments)
+
+
+def march_explicit(*arguments: Any) -> int:
+    """:func:`elver.kernels.explicit.march_explicit`, without its first two arguments."""
+    return _solver(explicit.march_explicit, _explicit_arguments)(*arguments)
+
+
+def accelerations(*arguments: Any) -> bool:
+    """:func:`elver.kernels.articulated.accelerations`, without its first argument."""
+    return bool(_plain(articulated.accelerations, _accelerations_signature)(_pointers()[0], *arguments))
 
 
 def march_gauss(*arguments: Any) -> int:

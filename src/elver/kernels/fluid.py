@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from elver.kernels.cache import inner
-from elver.kernels.recursion import add_wrench_to_world, twist_to_body
+from elver.kernels.recursion import add_wrench_to_world, compose, twist_to_body
 
 __all__ = ["strip_residual", "strip_tangent"]
 
@@ -29,20 +29,10 @@ def strip_residual(strip_frame, strip_pose, strip, jets, pose, eta, force, v, he
         f, law = strip_frame[j, 0], strip_frame[j, 1]
         if law == 1 and strip[j, 7] == 0.0 and strip[j, 8] == 0.0 and strip[j, 9] == 0.0:
             continue
-        _place(pose, f, strip_pose[j], here)
+        compose(pose, f, strip_pose[j], here, 0)
         _motion(here, eta, f, strip[j], jets, v)
         _wrench(law, strip[j], v)
         add_wrench_to_world(here, 0, v, 3, force, f)
-
-
-@inner
-def _place(pose, f, local, here):
-    """here[0] = pose[f] ∘ local."""
-    for i in range(3):
-        a, b, c = pose[f, i, 0], pose[f, i, 1], pose[f, i, 2]
-        for k in range(3):
-            here[0, i, k] = a * local[0, k] + b * local[1, k] + c * local[2, k]
-        here[0, 3, i] = pose[f, 3, i] + a * local[3, 0] + b * local[3, 1] + c * local[3, 2]
 
 
 @inner
@@ -148,7 +138,7 @@ def strip_tangent(strip_frame, strip_pose, strip, jets, pose, eta, B, v, here, A
         flows = strip[j, 7] != 0.0 or strip[j, 8] != 0.0 or strip[j, 9] != 0.0
         if (law == 1 or jets == 1) and not flows:
             continue
-        _place(pose, f, strip_pose[j], here)
+        compose(pose, f, strip_pose[j], here, 0)
         _motion(here, eta, f, strip[j], jets, v)
         _slope(law, strip[j], v, A)
         ux, uy, uz = v[2, 0], v[2, 1], v[2, 2]

@@ -35,14 +35,15 @@ class Program(NamedTuple):
     """Everything that stays fixed while a system is solved."""
 
     free: Ints  # (1,) 1 when the base pose is unknown
-    segment: Ints  # (segments, 9): parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
-    #                 slot of the parent, first entry and length of the path
+    segment: Ints  # (segments, 10): parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
+    #                 slot of the parent, first entry and length of the path, kind: 0 offset, 1 joint that turns, 2 other
     path: Ints  # unknowns of all paths, one after the other; those of slot 0 (a free base) first
     frame_slot: Ints  # (frames,) slot in which the columns at this frame are kept, or -1
     slot_path: Ints  # (slots, 2) first entry and length of the path of each slot
     active: Ints  # (segments, 7): number of free strains, then their components
     component: Ints  # (n,) strain component of each coordinate
     slot_start: Ints  # (segments, 7) first own coordinate of each free strain, then the end
+    fixed: Floats  # (intervals, 4, 3) rows of R, then p, of the step of an offset
     rest: Floats  # (intervals, moments, 6)
     phi: Floats  # (intervals, moments, most coordinates of a segment)
     poly_size: Ints  # (polynomials, 2): moments, operations
@@ -211,13 +212,14 @@ def smallest_program() -> Program:
     linear[0, 0, 0] = 1.0
     return Program(
         free=ints(1),
-        segment=np.array([[0, 0, 1, 0, 1, 0, 0, 0, 1]]),
+        segment=np.array([[0, 0, 1, 0, 1, 0, 0, 0, 1, 2]]),
         path=ints(1),
         frame_slot=np.array([0, -1]),
         slot_path=ints(1, 2),
         active=np.array([[1, 2, 0, 0, 0, 0, 0]]),
         component=np.array([2]),
         slot_start=np.array([[0, 1, 1, 1, 1, 1, 1]]),
+        fixed=floats(1, 4, 3),
         rest=rest,
         phi=np.ones((1, 1, 1)),
         poly_size=np.array([[1, 1]]),

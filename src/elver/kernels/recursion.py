@@ -15,6 +15,7 @@ __all__ = [
     "add_tangent_transposed",
     "add_wrench_to_world",
     "backward",
+    "compose",
     "dual_dot",
     "dual_stumpff",
     "first_moment",
@@ -35,7 +36,7 @@ __all__ = [
 
 
 @inner
-def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, c, cs):
+def forward(segment, fixed, poly_size, base, twist, register, jets, pose, eta, acc, v, c, cs):
     """Poses, twists and accelerations of all frames from the registers of all intervals.
 
     ``base`` (4, 3) rows of R and position; ``twist`` (2, 6) body twist of the base and its rate;
@@ -57,17 +58,15 @@ def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, 
                     acc[0, 3 * h + i] += base[i, j] * twist[1, 3 * h + j]
     for s in range(segment.shape[0]):
         last = 3 * (poly_size[segment[s, 5], 0] + poly_size[segment[s, 5], 1] - 1)
-        before = segment[s, 0]
+        before, kind = segment[s, 0], segment[s, 9]
         for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
             psi = register[i]
-            if segment[s, 4] == 0:
-                # an offset: it moves with what it is fixed to
-                _real_stumpff(psi, last, cs)
-                _advance_pose(pose, before, i + 1, psi, last, cs)
+            if kind == 0:
+                compose(pose, before, fixed[i], pose, i + 1)
                 for k in range(6):
                     eta[i + 1, k] = eta[before, k]
                     acc[i + 1, k] = acc[before, k]
-            elif _turns_only(psi, last):
+            elif kind == 1:
                 _real_stumpff(psi, last, cs)
                 _advance_pose(pose, before, i + 1, psi, last, cs)
                 for k in range(6):
@@ -133,16 +132,6 @@ def forward(segment, poly_size, base, twist, register, jets, pose, eta, acc, v, 
             before = i + 1
 
 
-@inner("b1(f8[:,::1], i8)")
-def _turns_only(psi, last):
-    """True where the exponent and its rates have no translation: joints that turn."""
-    total = 0.0
-    for jet in range(3):
-        for k in range(3, 6):
-            total += abs(psi[last + jet, k])
-    return total == 0.0
-
-
 @inner("void(f8[:,::1], i8, f8[::1])")
 def _real_stumpff(psi, last, c):
     """c_0 … c_9 of the angle of psi[last]."""
@@ -173,11 +162,44 @@ def _turn(psi, last, c, v):
         v[3, k] = 0.0
 
 
+@inner("void(f8[:,::1], i8, f8[::1], f8[:,::1])")
+def _turn_transposed(psi, last, c, v):
+    """v[1, :3] = couple of T(-Θ)ᵀ f = c_1 f - c_2 Θ×f + c_3 Θ (Θ·f) for the couple f of v[0]."""
+    x, y, z = psi[last, 0], psi[last, 1], psi[last, 2]
+    a, b, d = v[0, 0], v[0, 1], v[0, 2]
+    along = c[3] * (x * a + y * b + z * d)
+    v[1, 0] = c[1] * a - c[2] * (y * d - z * b) + along * x
+    v[1, 1] = c[1] * b - c[2] * (z * a - x * d) + along * y
+    v[1, 2] = c[1] * d - c[2] * (x * b - y * a) + along * z
+
+
+@inner("void(f8[:,:,::1], i8, f8[:,::1], f8[:,:,::1], i8)")
+def compose(pose, f, local, out, i):
+    """out[i] = pose[f] ∘ local."""
+    for r in range(3):
+        a, b, c = pose[f, r, 0], pose[f, r, 1], pose[f, r, 2]
+        for k in range(3):
+            out[i, r, k] = a * local[0, k] + b * local[1, k] + c * local[2, k]
+        out[i, 3, r] = pose[f, 3, r] + a * local[3, 0] + b * local[3, 1] + c * local[3, 2]
+
+
 @inner
 def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, rest, moment_phi, q, jets, register):
     """Moments of the strain and the Lie polynomial, with time rates, for every interval."""
     for s in range(segment.shape[0]):
         first, count, poly = segment[s, 3], segment[s, 4], segment[s, 5]
+        if segment[s, 9] == 0:
+            continue
+        if segment[s, 9] == 1:
+            # Ψ is the only moment, the angles themselves
+            for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
+                r, phi = register[i], moment_phi[i, 0]
+                for jet in range(jets):
+                    for c in range(6):
+                        r[3 + jet, c] = 0.0
+                    for k in range(count):
+                        r[3 + jet, component[first + k]] += phi[k] * q[jet, first + k]
+            continue
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
         for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
@@ -445,7 +467,7 @@ def project(
     """
     for s in range(segment.shape[0] - 1, -1, -1):
         parent, start, intervals = segment[s, 0], segment[s, 1], segment[s, 2]
-        first, count, poly = segment[s, 3], segment[s, 4], segment[s, 5]
+        first, count, poly, kind = segment[s, 3], segment[s, 4], segment[s, 5], segment[s, 9]
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
         last = 3 * (moments + operations - 1)
@@ -454,7 +476,14 @@ def project(
             if i == start:
                 before = parent
             r = register[i]
-            if count > 0:
+            if kind == 1:
+                wrench_to_body(pose, before, force, i + 1, v, 0)
+                _real_stumpff(r, last, cs)
+                phi = moment_phi[i, 0]
+                _turn_transposed(r, last, cs, v)
+                for k in range(count):
+                    residual[offset + first + k] += phi[k] * v[1, component[first + k]]
+            elif kind == 2:
                 wrench_to_body(pose, before, force, i + 1, v, 0)
                 dual_stumpff(r, last, 1, cs, c)
                 for j in range(moments + operations):

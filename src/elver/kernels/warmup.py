@@ -16,7 +16,7 @@ from elver.kernels.cache import cache_folder
 
 __all__ = ["ensure", "is_warm", "warmup"]
 
-_ROUNDS = (("residual observe", "tangent"), ("one-step statics", "gauss"))
+_ROUNDS = (("residual observe", "tangent"), ("one-step statics explicit", "gauss"))
 
 
 def is_warm() -> bool:

@@ -14,8 +14,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "elver.actuation": (
-        "Imposed Motor Muscle Pressure SpooledTendon Tendon c2_ramp convergent helical parallel ramp route sampled "
-        "smooth_step triangle"
+        "CurvatureWave Imposed Motor Muscle Pressure SpooledTendon Tendon TravellingWave c2_ramp convergent helical "
+        "joint_gait muscle_gait parallel ramp rod_gait route sampled sine smooth_step triangle"
     ),
     "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
     "elver.dynamics": (
@@ -30,7 +30,7 @@ _HOME = {
     "elver.integrators": (
         "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark simulate state_at"
     ),
-    "elver.io": "RunFile load save",
+    "elver.io": "RunFile load read_urdf save",
     "elver.mechanism": (
         "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
         "Spherical Universal mdh_chain"
@@ -53,19 +53,25 @@ __all__ = sorted([*_MODULE, "__version__"])
 
 if TYPE_CHECKING:
     from elver.actuation import (
+        CurvatureWave,
         Imposed,
         Motor,
         Muscle,
         Pressure,
         SpooledTendon,
         Tendon,
+        TravellingWave,
         c2_ramp,
         convergent,
         helical,
+        joint_gait,
+        muscle_gait,
         parallel,
         ramp,
+        rod_gait,
         route,
         sampled,
+        sine,
         smooth_step,
         triangle,
     )
@@ -108,7 +114,7 @@ if TYPE_CHECKING:
         simulate,
         state_at,
     )
-    from elver.io import RunFile, load, save
+    from elver.io import RunFile, load, read_urdf, save
     from elver.mechanism import (
         Clamped,
         Cylindrical,

@@ -66,7 +66,7 @@ def test_eel_at_zero_is_straight_only_with_the_corrected_table(printed, tail):
     """Acceptance 1: all z_{3i} = +x0 and O_36 = (2.08, 0, 0); as printed the body lies back along the head."""
     rows = eel_rows(printed=printed)
     if printed:
-        # The rows that the source prints: 2 and 4 with the wrong sign, the others by their pattern.
+        # The source prints rows 2 and 4, repeated here along the body; its row 35 has the sign that is right.
         assert (rows[1].theta, rows[3].theta) == (HALF, -HALF)
     g = along(rows, np.zeros(36))
     np.testing.assert_allclose(g[36][:3, 3], tail, atol=1e-12)
@@ -113,7 +113,7 @@ def turn_of_three(rows, q, q_dot, q_ddot):
 
 
 def test_three_revolutes_with_massless_links_are_a_spherical_joint():
-    """Same motion, same wrench on the head and same joint moments: m = J⁻ᵀ Q of the revolutes = dexp⁻ᵀ Q of the ball."""
+    """Same motion, same wrench on the head, same joint moments: J⁻ᵀ Q of the revolutes = dexp⁻ᵀ Q of the ball."""
     n = 4
     bodies, rows = eel_bodies(n), eel_rows(n)
     revolutes = ev.System(

@@ -1,5 +1,6 @@
-"""Actuation: tendons, muscles, pressure chambers, motors, imposed motion, and signals in time."""
+"""Actuation: tendons, muscles, pressure chambers, motors, imposed motion, signals in time, and gaits."""
 
+from elver.actuation.gaits import CurvatureWave, TravellingWave, WaveTarget, joint_gait, muscle_gait, rod_gait
 from elver.actuation.imposed import Imposed, MotionSignal
 from elver.actuation.motor import Motor
 from elver.actuation.muscle import Muscle
@@ -37,6 +38,7 @@ from elver.actuation.tendon import SpooledTendon, Tendon
 __all__ = [
     "C2Ramp",
     "Convergent",
+    "CurvatureWave",
     "Helical",
     "Imposed",
     "MotionSignal",
@@ -54,13 +56,18 @@ __all__ = [
     "SmoothStep",
     "SpooledTendon",
     "Tendon",
+    "TravellingWave",
     "Triangle",
+    "WaveTarget",
     "c2_ramp",
     "convergent",
     "evaluate",
     "helical",
+    "joint_gait",
+    "muscle_gait",
     "parallel",
     "ramp",
+    "rod_gait",
     "route",
     "sampled",
     "sine",

@@ -19,8 +19,8 @@ _HOME = {
     ),
     "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
     "elver.dynamics": (
-        "energy forward_dynamics inverse_dynamics linearize mass_matrix modes momentum nodes poses "
-        "tangent_inverse_dynamics"
+        "bias_forces energy floating_inverse_dynamics forward_dynamics inverse_dynamics linearize mass_matrix modes "
+        "momentum nodes poses tangent_forward_dynamics tangent_inverse_dynamics"
     ),
     "elver.environment": (
         "Buoyancy DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop Lighthill "
@@ -28,7 +28,7 @@ _HOME = {
     ),
     "elver.errors": "BadInput ElverWarning Interrupted NotConverged",
     "elver.integrators": (
-        "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark simulate state_at"
+        "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 simulate state_at"
     ),
     "elver.io": "RunFile load read_urdf save",
     "elver.mechanism": (
@@ -77,7 +77,9 @@ if TYPE_CHECKING:
     )
     from elver.bodies import Box, Cylinder, EllipticCylinder, RigidBody, Sphere
     from elver.dynamics import (
+        bias_forces,
         energy,
+        floating_inverse_dynamics,
         forward_dynamics,
         inverse_dynamics,
         linearize,
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
         momentum,
         nodes,
         poses,
+        tangent_forward_dynamics,
         tangent_inverse_dynamics,
     )
     from elver.environment import (
@@ -111,6 +114,7 @@ if TYPE_CHECKING:
         GeneralizedAlpha,
         ImplicitMidpoint,
         Newmark,
+        RungeKutta4,
         simulate,
         state_at,
     )

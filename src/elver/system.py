@@ -2,8 +2,8 @@
 
 A system is a frozen value. Every actuator and every load that something outside can set is a *channel* with one scalar
 input: a tension [N], a wound length [m], a pressure [Pa], a torque [N m], a coordinate that is imposed, or the factor
-of a load (1 unless given). Water, and springs, friction and stops of joints have none. A state holds coordinates, rates and the pose of a
-floating base; algorithms are functions of a system and a state.
+of a load (1 unless given). Water, and springs, friction and stops of joints have none. A state holds coordinates, rates
+and the pose of a floating base; algorithms are functions of a system and a state.
 """
 
 from __future__ import annotations

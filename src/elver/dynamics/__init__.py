@@ -3,8 +3,8 @@
 from elver.dynamics.core import (
     Energy,
     TangentInverseDynamics,
+    bias_forces,
     energy,
-    forward_dynamics,
     inverse_dynamics,
     mass_matrix,
     momentum,
@@ -12,14 +12,25 @@ from elver.dynamics.core import (
     poses,
     tangent_inverse_dynamics,
 )
+from elver.dynamics.forward import (
+    FloatingInverseDynamics,
+    TangentForwardDynamics,
+    floating_inverse_dynamics,
+    forward_dynamics,
+    tangent_forward_dynamics,
+)
 from elver.dynamics.linear import LinearModel, Modes, linearize, modes
 
 __all__ = [
     "Energy",
+    "FloatingInverseDynamics",
     "LinearModel",
     "Modes",
+    "TangentForwardDynamics",
     "TangentInverseDynamics",
+    "bias_forces",
     "energy",
+    "floating_inverse_dynamics",
     "forward_dynamics",
     "inverse_dynamics",
     "linearize",
@@ -28,5 +39,6 @@ __all__ = [
     "momentum",
     "nodes",
     "poses",
+    "tangent_forward_dynamics",
     "tangent_inverse_dynamics",
 ]

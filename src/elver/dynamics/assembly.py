@@ -117,7 +117,7 @@ def assemble(system: System) -> Assembly:
         load_input=ints(loads["input"]),
         load_follows=ints(loads["follows"]),
         load_wrench=floats(loads["wrench"]).reshape(-1, 6),
-        block=ints(list(system.blocks.values())).reshape(-1, 2),
+        block=ints(_blocks(system, K, D, friction[:, 0], stop[:, 2], rotor)).reshape(-1, 3),
         K_elastic=floats(K),
         D_elastic=floats(D),
         spring_rest=floats(rest),
@@ -231,6 +231,14 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
         phi.append(np.pad(Phi, ((0, 0), (0, max(most, 1) - n))))
         rest.append(rod.rest_strain(here))
     return _Points(rods, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest))
+
+
+def _blocks(system: System, *laws: Array) -> list[tuple[int, int, bool]]:
+    """First coordinate, number of coordinates, and whether one of ``laws``, rows of which act on them, is not zero."""
+    return [
+        (first, count, any(np.any(law[first : first + count]) for law in laws))
+        for first, count in system.blocks.values()
+    ]
 
 
 def _joint_loads(system: System, most: int) -> tuple[Array, Array, Array, Array, Array, Array]:

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from elver.bodies import RigidBody
 from elver.dynamics.assembly import Assembly, assembly_of
 from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry
+from elver.kernels.articulated import Sweep, sweep_for
 from elver.kernels.march import March
 from elver.kernels.program import Program, Work, work_for
 from elver.kernels.warmup import ensure
@@ -37,22 +37,21 @@ __all__ = [
     "Energy",
     "Observation",
     "TangentInverseDynamics",
+    "bias_forces",
     "core",
     "energy",
-    "forward_dynamics",
     "inverse_dynamics",
     "mass_matrix",
     "momentum",
     "nodes",
     "observe_states",
     "poses",
+    "prepare",
     "tangent_inverse_dynamics",
 ]
 
 Array = NDArray[np.float64]
 
-# Below this, relative to the largest, a singular value is rounding.
-_RANK = 1e-14
 # Compliance of closures that repeat each other, in units of length²/energy: far below any rod's, far above rounding.
 _SOFT = 1e-10
 
@@ -274,7 +273,7 @@ class Core:
     def elastic(self) -> Array:
         """Stiffness of rods and joint springs, (n, n)."""
         K = np.zeros((self.n, self.n))
-        for first, count in self.program.block:
+        for first, count, _ in self.program.block:
             own = slice(first, first + count)
             K[own, own] = self.program.K_elastic[own, :count]
         return K
@@ -286,6 +285,15 @@ class Core:
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps: :func:`elver.kernels.one_step.march_one_step`."""
         return entry.march_one_step(self.program, self.work, scratch, *arguments)
+
+    def march_explicit(self, scratch: March, *arguments: Any) -> int:
+        """Runge-Kutta steps: :func:`elver.kernels.explicit.march_explicit`."""
+        return entry.march_explicit(self.program, self.work, scratch, self.sweep, *arguments)
+
+    @cached_property
+    def sweep(self) -> Sweep:
+        """Scratch arrays of the sweeps that find accelerations in O(n)."""
+        return sweep_for(self.program)
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps: :func:`elver.kernels.gauss.march_gauss`."""
@@ -329,7 +337,8 @@ def state_from(a: Arrays, time: float) -> State:
     return State(a.q[0], a.q[1], a.q[2], g, a.twist[0], a.twist[1], a.multipliers, time)
 
 
-def _prepare(system: System, state: State, inputs: Inputs | None) -> tuple[Core, Arrays, Array]:
+def prepare(system: System, state: State, inputs: Inputs | None) -> tuple[Core, Arrays, Array]:
+    """Kernels, state and inputs of a call."""
     system.check_state(state)
     u = system.input_vector(system.signals(inputs), state.time)
     return core(system), arrays(state), u
@@ -341,8 +350,17 @@ def inverse_dynamics(system: System, state: State, inputs: Inputs | None = None)
     Zero along a free motion, except for imposed coordinates, where it is the effort. For a free base the first six
     entries are the body wrench on the base.
     """
-    kernels, a, u = _prepare(system, state, inputs)
+    kernels, a, u = prepare(system, state, inputs)
     return kernels.released.residual(a, u)[: kernels.coordinates]
+
+
+def bias_forces(system: System, state: State, inputs: Inputs | None = None) -> Array:
+    """Residual R at zero acceleration: centrifugal and elastic forces, minus loads and actuation.
+
+    R = M q'' + bias. For a free base the first six entries are the body wrench on the base.
+    """
+    still = state.with_(q_ddot=np.zeros(system.n), eta_dot=np.zeros(6) if system.free else state.eta_dot)
+    return inverse_dynamics(system, still, inputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +379,7 @@ def tangent_inverse_dynamics(
     system: System, state: State, inputs: Inputs | None = None
 ) -> TangentInverseDynamics:
     """Exact tangent of :func:`inverse_dynamics`; ``dQ_dq_ddot`` is the mass matrix."""
-    kernels, a, u = _prepare(system, state, inputs)
+    kernels, a, u = prepare(system, state, inputs)
     kernels, c = kernels.released, kernels.coordinates
     K, D, M = (kernels.tangent(a, u, w) for w in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
     Q = kernels.residual(a, u)[:c]
@@ -370,100 +388,9 @@ def tangent_inverse_dynamics(
 
 def mass_matrix(system: System, state: State) -> Array:
     """M(q), symmetric positive definite, (coordinates, coordinates)."""
-    kernels, a, u = _prepare(system, state, None)
+    kernels, a, u = prepare(system, state, None)
     c = kernels.coordinates
     return kernels.released.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
-
-
-def forward_dynamics(system: System, state: State, inputs: Inputs | None = None) -> State:
-    """``state`` with the accelerations and multipliers that the equations of motion ask for.
-
-    M q'' + Jᵀλ = -R(q, q', 0) and, for held sections, J q'' = -J' q' so that closures stay closed.
-    """
-    kernels, a, u = _prepare(system, state, inputs)
-    c, rows = kernels.coordinates, kernels.rows
-    start = Arrays(a.base, a.twist.copy(), a.q.copy(), np.zeros(rows))
-    start.q[2] = 0.0
-    if system.free:
-        start.twist[1] = 0.0
-    M = kernels.tangent(start, u, (0.0, 0.0, 1.0))[:c, :c]
-    load = -kernels.residual(start, u)[:c]
-    if rows:
-        closures = kernels.tangent(start, u, (1.0, 0.0, 0.0))
-        system_matrix = closures.copy()
-        system_matrix[:c, :c] = M
-        drift = _closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)
-        solution = _solve(kernels, system_matrix, np.concatenate([load, -drift]))
-    else:
-        solution = _solve(kernels, M, load)
-    free = c - kernels.n
-    # an imposed motion has put its value and rates into the start
-    changes: dict[str, Any] = {
-        "q": start.q[0],
-        "q_dot": start.q[1],
-        "q_ddot": start.q[2] + solution[free:c],
-        "multipliers": solution[c:],
-    }
-    if system.free:
-        changes["eta_dot"] = solution[:6]
-    return state.with_(**changes)
-
-
-def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
-    """Solution of the equations of motion; what has no inertia, or closures that repeat each other here, are named."""
-    system, c = kernels.system, kernels.coordinates
-    moves = np.ones(load.size, dtype=bool)
-    moves[c - kernels.n + kernels.program.imposed[:, 0]] = False
-    # Coordinates in units of equal inertia, closures in units of equal gradient: whether the rank is full must not
-    # depend on the size of a robot. Less inertia than rounding leaves of the largest is none.
-    scale = kernels.assembly.scale
-    inertia = np.abs(np.diag(matrix)[:c]) * scale**2
-    largest = max(np.max(inertia, where=moves[:c], initial=0.0), np.finfo(float).tiny)
-    unit = np.ones(load.size)
-    # Massless parts count like the heaviest: blown up, they would drown what else their closures hold.
-    unit[:c] = scale / np.sqrt(np.where(inertia > _RANK * largest, inertia, largest))
-    gradient = np.max(np.abs(matrix[c:, :c]) * unit[:c], axis=1, where=moves[:c], initial=0.0)
-    unit[c:] /= np.where(gradient > 0.0, gradient, 1.0)
-    unit = unit[moves]
-    scaled = unit[:, None] * matrix[np.ix_(moves, moves)] * unit
-    factors, pivots, failed = dgetrf(scaled)
-    if failed == 0 and dgecon(factors, np.linalg.norm(scaled, 1))[0] > 100.0 * _RANK:
-        solution = np.zeros(load.size)
-        solution[moves] = unit * dgetrs(factors, pivots, unit * load[moves])[0]
-        return solution
-    left, values, right = np.linalg.svd(scaled)
-    full = values > _RANK * values[0] if values.size else np.ones(0, dtype=bool)
-    # where closed loops share forces, the smallest that do
-    shared = np.any(kernels.program.row_soft) and np.max(np.abs(right[~full][:, : moves[:c].sum()]), initial=0.0) < 1e-6
-    if np.all(full) or shared:
-        solution = np.zeros(load.size)
-        solution[moves] = unit * (right[full].T @ ((left[:, full].T @ (unit * load[moves])) / values[full]))
-        return solution
-    base = [f"base/{what}_{axis}" for what in ("rotation", "position") for axis in "xyz"] if system.free else []
-    names = np.array([*base, *system.coordinate_names, *(name for name, _ in system.multipliers)])[moves]
-    c = int(moves[:c].sum())
-    vector = np.abs(right[-1])
-    if np.max(vector[:c], initial=0.0) > 1e-6:
-        moving = ", ".join(names[:c][vector[:c] > 0.1 * np.max(vector[:c])])
-        raise BadInput(
-            f"forward_dynamics: the mass matrix is singular, since a motion of {moving} has no inertia: "
-            "give the bodies mass and inertia, or fix what moves (a strain with 0 functions, a Fixed joint)"
-        )
-    rows = ", ".join(names[vector > 0.1 * np.max(vector)])
-    raise BadInput(
-        f"forward_dynamics: the closures {rows} repeat each other in this configuration, so their forces are not "
-        "determined: start from another configuration, or use joints with more freedom"
-    )
-
-
-def _closure_drift(kernels: Core, state: State, inputs: Inputs | None) -> Array:
-    """Second rate of the closures when the coordinates keep their rates: five-point difference along that motion.
-
-    It holds the centrifugal part J' q' and what a driven base and the inputs of spooled tendons do by themselves.
-    """
-    weights = {-2: -1.0, -1: 16.0, 0: -30.0, 1: 16.0, 2: -1.0}
-    total, h = closures_along(kernels, state, inputs, weights)
-    return total / (12.0 * h * h)
 
 
 def closures_along(
@@ -527,7 +454,7 @@ def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: 
 
 
 def _observe_one(system: System, state: State, inputs: Inputs | None = None) -> Observation:
-    _, a, u = _prepare(system, state, inputs)
+    _, a, u = prepare(system, state, inputs)
     return observe_states(system, a.base[None], a.twist[None], a.q[None], u[None])
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core
 from elver.environment import Feedback, JointFeedback
-from elver.kernels import entry, gauss, one_step, rest
+from elver.kernels import entry, explicit, gauss, one_step, rest
 from elver.kernels.march import March
 from elver.kernels.program import Program, Work
 from elver.lie import se3
@@ -91,6 +91,10 @@ class FeedbackCore(Core):
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps, in Python."""
         return self._solve(one_step.march_one_step, scratch, *arguments)
+
+    def march_explicit(self, scratch: March, *arguments: Any) -> int:
+        """Runge-Kutta steps, in Python."""
+        return self._solve(explicit.march_explicit, scratch, self.sweep, *arguments)
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps, in Python."""

@@ -220,7 +220,7 @@ class Segments:
         return {"segment": segment, "path": path, "frame_slot": frame_slot, "slot_path": slot_path, "slots": slots}
 
     def _kind(self, k: int) -> int:
-        """0 for an offset, 1 for a joint that only turns, 2 for other joints and rods: the first two have short cuts."""
+        """0 for an offset, 1 for a joint that only turns, which have short cuts, 2 for other joints and for rods."""
         if not self.segments[k][4]:
             return 0
         scheme, sign = self.schemes[self.segments[k][5]]

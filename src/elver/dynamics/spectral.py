@@ -34,8 +34,8 @@ from scipy.linalg import lu_factor, lu_solve
 
 from elver.actuation import Pressure, SpooledTendon, Tendon
 from elver.dynamics.core import Arrays, Core
-from elver.environment import DistributedWrench, Gravity, PointWrench
-from elver.errors import ElverWarning
+from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, Morison, PointWrench
+from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry, gauss, one_step, rest
 from elver.kernels.march import March
 from elver.kernels.program import Work
@@ -224,6 +224,8 @@ class SpectralCore(Core):
     """
 
     def __init__(self, system: System) -> None:
+        if wet := [load.name for load in system.loads if isinstance(load, Morison | Lighthill | Buoyancy)]:
+            raise BadInput(f"{wet[0]!r}: Spectral integration knows no water; use Magnus(order=6), the default")
         self.elements, self.stations = discretise(system)
         super().__init__(system)
 
@@ -241,7 +243,7 @@ class SpectralCore(Core):
         p, work = self.program, self.work
         strain_tangent(
             self.coordinates - self.n, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop,
-            p.point_block, p.point_phi, p.point_rest,
+            p.rotor, p.point_block, p.point_phi, p.point_rest,
             p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
             a.q, a.multipliers, u, w, jets, work.vector, work.tendon_rate, work.hessian6, matrix,
         )  # fmt: skip
@@ -300,7 +302,7 @@ class SpectralCore(Core):
         p, work = self.program, self.work
         strain_residual(
             self.coordinates - self.n, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction,
-            p.stop, p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
+            p.stop, p.rotor, p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
             p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length,
             p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, 3, work.vector, work.tendon_rate,
             work.tendon_span, R,

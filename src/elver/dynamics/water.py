@@ -104,5 +104,5 @@ def _drag(fluid: Morison | Lighthill, half_axes: tuple[Array | float, Array | fl
 
 def _volume(body: RigidBody) -> float:
     if body.shape is None:
-        raise BadInput(f"buoyancy: {body.name!r} has no shape, so its volume is not known: give shape=..., or list parts")
+        raise BadInput(f"buoyancy: {body.name!r} has no shape to take its volume from: give shape=..., or list parts")
     return body.shape.volume

@@ -166,7 +166,7 @@ class Lighthill(_Fluid):
 
     def __post_init__(self) -> None:
         if self.parts is None:
-            raise BadInput(f"fluid {self.name!r}: Lighthill needs the parts from nose to tail, such as parts=[head, rod]")
+            raise BadInput(f"fluid {self.name!r}: list the parts from nose to tail, such as parts=[head, rod]")
         label = self._check()
         for part in self.parts:
             if isinstance(part, Rod):

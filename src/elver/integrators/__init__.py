@@ -5,6 +5,7 @@ from elver.integrators.generalized_alpha import GeneralizedAlpha
 from elver.integrators.hht import HHT
 from elver.integrators.method import Method, OneStep
 from elver.integrators.newmark import Newmark
+from elver.integrators.runge_kutta import RungeKutta4
 from elver.integrators.simulate import Adaptive, simulate, state_at
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Method",
     "Newmark",
     "OneStep",
+    "RungeKutta4",
     "simulate",
     "state_at",
 ]

@@ -1,4 +1,4 @@
-"""Simulation: implicit steps from a state, recorded as a dataset with names and units.
+"""Simulation: steps from a state, recorded as a dataset with names and units.
 
 Steps run compiled, a chunk at a time; between chunks the progress bar moves, Ctrl-C is heard, and the chunk goes to
 the file if one was asked for. A step that fails is divided in 2, 4, 8 ... parts. Whatever ends the run, what was
@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from elver.actuation import SpooledTendon
 from elver.bodies import RigidBody
-from elver.dynamics.core import arrays, core, forward_dynamics, observe_states
+from elver.dynamics.core import arrays, core, observe_states
+from elver.dynamics.forward import forward_dynamics
 from elver.errors import BadInput, Interrupted, NotConverged, finite, positive
 from elver.integrators.gauss import Gauss
 from elver.integrators.generalized_alpha import GeneralizedAlpha
 from elver.integrators.method import Method, OneStep
 from elver.integrators.newmark import Newmark
+from elver.integrators.runge_kutta import RungeKutta4
 from elver.io import RunFile, dumps
 from elver.kernels.march import march_for
 from elver.kernels.program import work_for
@@ -111,6 +113,8 @@ class _March:
         }
         out["q"][0], out["base"][0], out["twist"][0] = self.q[:3], self.base, self.twist
         out["multipliers"][0] = self.multipliers
+        if isinstance(method, RungeKutta4):
+            return self._run_explicit(times, out)
         if isinstance(method, OneStep):
             instants = times
             function, table = k.march_one_step, np.array(method.scheme)
@@ -130,6 +134,21 @@ class _March:
             self.base, self.rates, self.q, self.multipliers, method.tolerance, method.max_iterations,
             out["q"], out["base"], out["twist"], out["multipliers"], out["iterations"],
         )  # fmt: skip
+        return self._done(done, out)
+
+    def _run_explicit(self, times: Array, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
+        """:meth:`run` with stages at the start, the middle and the end of each step."""
+        instants = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
+        inputs = self.inputs(instants)
+        out["inputs"] = inputs[::2]
+        done = self.core.march_explicit(
+            self.scratch, times, inputs, *self.given(instants), self.base, self.rates, self.q, self.multipliers,
+            out["q"], out["base"], out["twist"], out["multipliers"],
+        )  # fmt: skip
+        return self._done(done, out)
+
+    def _done(self, done: int, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
+        """Go on from the last step that was done; its records and those before it."""
         self.multipliers[...] = out["multipliers"][done]
         self.twist = out["twist"][done].copy()
         return int(done), {name: values[: done + 1] for name, values in out.items()}
@@ -190,9 +209,10 @@ def simulate(
     file: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Motion of ``system`` from ``state`` over ``duration`` [s] with implicit steps [s].
+    """Motion of ``system`` from ``state`` over ``duration`` [s] in steps [s].
 
-    ``method`` is Newmark() by default, GeneralizedAlpha(rho_inf=0.6) where loops or holds are closed by multipliers.
+    ``method`` is Newmark() by default, GeneralizedAlpha(rho_inf=0.6) where loops or holds are closed by multipliers;
+    RungeKutta4() is explicit, the others implicit.
     ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
     accelerations that the inputs ask for at the first instant; "given" takes those of the state. ``every`` keeps each
     k-th step. ``file`` (.nc) receives the run while it is computed. ``progress(time, end)`` is called now and then.
@@ -207,8 +227,10 @@ def simulate(
         positive("step", step, "s")
         if step > duration:
             raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
-    if not isinstance(method, OneStep | Gauss):
+    if not isinstance(method, OneStep | Gauss | RungeKutta4):
         raise BadInput(f"method = {method!r}: choose Newmark(), HHT(), GeneralizedAlpha(), ImplicitMidpoint() ...")
+    if isinstance(method, RungeKutta4):
+        method.check(system)
     if int(every) != every or every < 1:
         raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")
     if start not in ("consistent", "given"):
@@ -276,8 +298,9 @@ def _fixed(
         if progress is not None:
             progress(float(times[done]), float(times[-1]))
         if steps < grid.size - 1:
+            failed = "the explicit step blew up" if isinstance(march.method, RungeKutta4) else "Newton failed"
             raise NotConverged(
-                f"simulate: Newton failed at t = {times[done]:g} s even with a step of "
+                f"simulate: {failed} at t = {times[done]:g} s even with a step of "
                 f"{step / 2**march.method.halvings:.1e} s; {_advice(march)}; .result holds the run so far"
             )
         spent = max(clock.perf_counter() - began, 1e-6)
@@ -286,6 +309,8 @@ def _fixed(
 
 def _advice(march: _March) -> str:
     """What may help a step that Newton cannot take."""
+    if isinstance(march.method, RungeKutta4):
+        return "stiff rods and springs need an implicit method: Newmark() or GeneralizedAlpha(rho_inf=0.5)"
     advice = "try a smaller step, damping in the material, or GeneralizedAlpha(rho_inf=0.5)"
     if march.system.mechanism.tree.cuts:
         advice += "; a loop driven beyond its reach or through a singular position cannot go on at all"

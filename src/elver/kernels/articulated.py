@@ -1,14 +1,14 @@
 """Accelerations of a tree in O(n): articulated bodies in inertial axes (Khalil 2007, section 4 and appendix).
 
-The inverse dynamics at zero acceleration leave the residual R; what is sought solves M x = -R. With inertias and columns
-in world axes about the base point nothing is transformed from body to body. Going home, with the articulated inertia
-J* and bias β* of all that lies beyond a segment, its columns Z and own coordinates,
+The inverse dynamics at zero acceleration leave the residual R; what is sought solves M x = -R. With inertias and
+columns in world axes about the base point nothing is transformed from body to body. Going home, with the articulated
+inertia J* and bias β* of all that lies beyond a segment, its columns Z and own coordinates,
 
     H = Zᵀ J* Z + I_a ,  U = J* Z ,  ν = -R - Zᵀ β* ;      J*_parent += J* - U H⁻¹ Uᵀ ,  β*_parent += β* + U H⁻¹ ν ,
 
-at a free base V' = -J*⁻¹ (F_0 + β*), and outward x = H⁻¹ (ν - Uᵀ V'_parent). A rod is one such joint, whose columns grow
-along it. Coordinates with given acceleration are left out of H: with all of them given, J* is the composite inertia and
-what remains is the inverse dynamics with a free base (section 3 there), of which the base acceleration comes out.
+at a free base V' = -J*⁻¹ (F_0 + β*), and outward x = H⁻¹ (ν - Uᵀ V'_parent). A rod is one such joint, whose columns
+grow along it. Coordinates with given acceleration are left out of H: with all of them given, J* is the composite inertia
+and what remains is the inverse dynamics with a free base (section 3 there), of which the base acceleration comes out.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def sweep_for(program: Program) -> Sweep:
 def accelerations(evaluate_residual, program, work, sweep, base, twist, q, multipliers, inputs):
     """Fill q[2] and, for a free base, twist[1]; False where a motion has no inertia.
 
-    ``sweep.given`` marks coordinates that keep the acceleration in q[2]. ``work`` holds the state at zero acceleration of
-    the others.
+    ``sweep.given`` marks coordinates that keep the acceleration in q[2]. ``work`` holds the state at zero acceleration
+    of the others.
     """
     p, w = program, work
     for k in range(q.shape[1]):
@@ -105,7 +105,7 @@ def accelerations(evaluate_residual, program, work, sweep, base, twist, q, multi
     return True
 
 
-@inner
+@kernel
 def _columns(p, w, column):
     """World columns of each interval, per coordinate of its segment."""
     pose, v, cs = w.pose, w.vector, w.stumpff
@@ -134,7 +134,8 @@ def _columns(p, w, column):
                     v[0, 3], v[0, 4], v[0, 5] = 0.0, 0.0, 0.0
                     to_world(pose, before, v, 0, z, k)
                 continue
-            columns(moments, operations, p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly], p.active[s], r, 1, w.column)
+            pair, beta, linear = p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly]
+            columns(moments, operations, pair, beta, linear, p.active[s], r, 1, w.column)
             dual_stumpff(r, last, 1, cs, w.scalar)
             world_map(pose, w.eta, w.acc, before, r, last, w.scalar, 1, w.tangent_map)
             world_columns(w.tangent_map, w.column, last, strains * moments, 1, w.local)
@@ -149,7 +150,13 @@ def _columns(p, w, column):
                             z[k, c] += p.phi[i, m, k] * local[c]
 
 
-@inner
+@inner("f8(f8[::1], f8[::1])")
+def _dot(a, b):
+    """Product of two six-vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+
+
+@kernel
 def _home(
     free, segment, own_inertia, rotor, given, pose, force, residual, block, rotated,
     inertia, bias, column, carried, factor, effort, momentum, acceleration, base,
@@ -189,27 +196,19 @@ def _home(
             J, beta, z = inertia[i + 1], bias[i + 1], column[i]
             for a in range(count):
                 za = z[a]
-                nu[a] -= (
-                    za[0] * beta[0] + za[1] * beta[1] + za[2] * beta[2] + za[3] * beta[3] + za[4] * beta[4] + za[5] * beta[5]
-                )
+                nu[a] -= _dot(za, beta)
                 # what the columns farther out carry, seen by this interval and the other way round
                 for b in range(count):
-                    mb = momentum[b]
-                    value = za[0] * mb[0] + za[1] * mb[1] + za[2] * mb[2] + za[3] * mb[3] + za[4] * mb[4] + za[5] * mb[5]
+                    value = _dot(za, momentum[b])
                     H[a, b] += value
                     H[b, a] += value
             for a in range(count):
                 za, out = z[a], acceleration[0]
                 for c in range(6):
-                    Jc = J[c]
-                    out[c] = Jc[0] * za[0] + Jc[1] * za[1] + Jc[2] * za[2] + Jc[3] * za[3] + Jc[4] * za[4] + Jc[5] * za[5]
-                for c in range(6):
+                    out[c] = _dot(J[c], za)
                     momentum[a, c] += out[c]
                 for b in range(count):
-                    zb = z[b]
-                    H[b, a] += (
-                        zb[0] * out[0] + zb[1] * out[1] + zb[2] * out[2] + zb[3] * out[3] + zb[4] * out[4] + zb[5] * out[5]
-                    )
+                    H[b, a] += _dot(z[b], out)
             for c in range(6):
                 bias[before, c] += beta[c]
                 for d in range(6):
@@ -285,7 +284,7 @@ def _cholesky(H, n):
     return True
 
 
-@inner
+@kernel
 def _outward(segment, given, column, carried, factor, effort, acceleration, q):
     """From the base to the tips: accelerations of coordinates and frames."""
     for s in range(segment.shape[0]):

@@ -32,7 +32,10 @@ def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
     registers(
         p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, q, jets, w.register
     )
-    forward(p.segment, p.fixed, p.poly_size, base, twist, w.register, jets, w.pose, w.eta, w.acc, w.vector, w.scalar, w.stumpff)
+    forward(
+        p.segment, p.fixed, p.poly_size, base, twist, w.register, jets, w.pose, w.eta, w.acc, w.vector, w.scalar,
+        w.stumpff,
+    )
     backward(
         p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,

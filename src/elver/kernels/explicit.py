@@ -21,7 +21,7 @@ def march_explicit(
 ):
     """Steps over ``times``; returns the number of steps done (all, or the failing one's index).
 
-    Inputs and the motion of a driven base have a row for the first time, then two for each step, its middle and its end.
+    Inputs and the motion of a driven base have a row for the first time, then two for each step: its middle, its end.
     State in place: base (4, 3), rates (3, 6) = (Ω; ṗ) and their rates, q (4, n). Outputs have one row per time.
     """
     n, offset = q.shape[1], m.total.size - q.shape[1]

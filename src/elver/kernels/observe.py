@@ -25,7 +25,8 @@ def observe(program, work, base, twist, q, inputs, jets, position, rotation, ene
             q[t], jets, w.register,
         )
         forward(
-            p.segment, p.fixed, p.poly_size, base[t], twist[t], w.register, jets, w.pose, w.eta, w.acc, v, w.scalar, w.stumpff
+            p.segment, p.fixed, p.poly_size, base[t], twist[t], w.register, jets, w.pose, w.eta, w.acc, v, w.scalar,
+            w.stumpff,
         )
         scale = 1.0
         if p.gravity_input[0] >= 0:

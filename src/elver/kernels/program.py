@@ -36,7 +36,7 @@ class Program(NamedTuple):
 
     free: Ints  # (1,) 1 when the base pose is unknown
     segment: Ints  # (segments, 10): parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
-    #                 slot of the parent, first entry and length of the path, kind: 0 offset, 1 joint that turns, 2 other
+    #                 slot of the parent, first entry and length of the path, kind (0 offset, 1 joint that turns, 2 else)
     path: Ints  # unknowns of all paths, one after the other; those of slot 0 (a free base) first
     frame_slot: Ints  # (frames,) slot in which the columns at this frame are kept, or -1
     slot_path: Ints  # (slots, 2) first entry and length of the path of each slot
@@ -58,7 +58,7 @@ class Program(NamedTuple):
     load_input: Ints  # (loads,) input that scales it
     load_follows: Ints  # (loads,) 1 when fixed to the section, 0 when fixed in the world
     load_wrench: Floats  # (loads, 6) couple and force at the frame's origin
-    block: Ints  # (blocks, 2) first coordinate and number of coordinates of each rod and joint
+    block: Ints  # (blocks, 3) first coordinate and number of coordinates of each rod and joint, 1 if a law acts on them
     K_elastic: Floats  # (n, most of a block) rows of coordinates, columns of their block
     D_elastic: Floats  # (n, most of a block)
     spring_rest: Floats  # (n,) coordinate at which its spring is slack
@@ -234,7 +234,7 @@ def smallest_program() -> Program:
         load_input=ints(0),
         load_follows=ints(0),
         load_wrench=floats(0, 6),
-        block=np.array([[0, 1]]),
+        block=np.array([[0, 1, 1]]),
         K_elastic=np.eye(1),
         D_elastic=floats(1, 1),
         spring_rest=floats(1),

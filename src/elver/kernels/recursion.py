@@ -196,9 +196,9 @@ def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, 
                 r, phi = register[i], moment_phi[i, 0]
                 for jet in range(jets):
                     for c in range(6):
-                        r[3 + jet, c] = 0.0
+                        r[jet, c] = 0.0
                     for k in range(count):
-                        r[3 + jet, component[first + k]] += phi[k] * q[jet, first + k]
+                        r[jet, component[first + k]] += phi[k] * q[jet, first + k]
             continue
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]

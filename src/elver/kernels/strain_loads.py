@@ -32,20 +32,21 @@ def strain_residual(
     """Add elastic, viscous, muscle and tendon forces, friction and stops, and the closure rows of spooled tendons."""
     n = component.size
     for b in range(block.shape[0]):
+        if block[b, 2] == 0:
+            continue
         first, count = block[b, 0], block[b, 1]
         for i in range(first, first + count):
             total = 0.0
             for k in range(count):
                 total += K_elastic[i, k] * (q[0, first + k] - spring_rest[first + k])
                 total += D_elastic[i, k] * q[1, first + k]
+            if jets == 3:
+                total += rotor[i] * q[2, i]
+            if friction[i, 0] != 0.0 and jets == 3:
+                total += friction[i, 0] * math.tanh(q[1, i] / friction[i, 1])
+            if stop[i, 2] != 0.0:
+                total += stop[i, 2] * beyond(q[0, i], stop[i])
             residual[offset + i] += total
-    for i in range(n):
-        if jets == 3:
-            residual[offset + i] += rotor[i] * q[2, i]
-        if friction[i, 0] != 0.0 and jets == 3:
-            residual[offset + i] += friction[i, 0] * math.tanh(q[1, i] / friction[i, 1])
-        if stop[i, 2] != 0.0:
-            residual[offset + i] += stop[i, 2] * beyond(q[0, i], stop[i])
     for j in range(muscle_input.size):
         amount = inputs[muscle_input[j]]
         for k in range(n):

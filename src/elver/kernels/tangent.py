@@ -35,7 +35,7 @@ __all__ = ["evaluate_tangent", "tangent_backward", "world_inertia"]
 
 @inner("void(f8[:,::1], f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], f8[:,::1])")
 def world_inertia(M, pose, f, b, first, block, rotated):
-    """b[:, first : first+6] = M in world axes about the base point: its 3x3 blocks J, H, m rotated, then shifted by p."""
+    """b[:, first : first+6] = M in world axes about the base point: blocks J, H, m rotated, then shifted by p."""
     R, p = pose[f], pose[f, 3]
     px, py, pz = p[0], p[1], p[2]
     for which in range(3):

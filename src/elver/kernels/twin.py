@@ -478,7 +478,7 @@ def _add_strain_loads(
     n = program.component.size
     own = slice(offset, offset + n)
     K, D = np.zeros((n, n)), np.zeros((n, n))
-    for first, count in program.block:
+    for first, count, _ in program.block:
         part = slice(first, first + count)
         K[part, part], D[part, part] = program.K_elastic[part, :count], program.D_elastic[part, :count]
     beyond = q[0] - np.clip(q[0], program.stop[:, 0], program.stop[:, 1])
@@ -503,7 +503,7 @@ def _add_strain_loads(
         ):
             if ds == 0.0:
                 continue
-            first, count = program.block[block]
+            first, count, _ = program.block[block]
             mine = np.arange(first, first + count)
             B_Phi = np.zeros((6, n))
             B_Phi[program.component[mine], mine] = phi[:count]

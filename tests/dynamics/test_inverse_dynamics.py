@@ -13,13 +13,13 @@ from elver.dynamics.core import (
     Core,
     arrays,
     energy,
-    forward_dynamics,
     inverse_dynamics,
     mass_matrix,
     momentum,
     poses,
     tangent_inverse_dynamics,
 )
+from elver.dynamics.forward import forward_dynamics
 from elver.lie import se3, so3
 from elver.system import System
 

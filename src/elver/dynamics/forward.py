@@ -132,7 +132,7 @@ def tangent_forward_dynamics(
         )
     moving = forward_dynamics(system, state, inputs)
     tangent = tangent_inverse_dynamics(system, moving, inputs)
-    inverse = np.linalg.inv(tangent.dQ_dq_ddot)
+    inverse = np.asarray(np.linalg.inv(tangent.dQ_dq_ddot), dtype=np.float64)
     found = np.concatenate([moving.eta_dot, moving.q_ddot]) if system.free else moving.q_ddot
     return TangentForwardDynamics(found, -inverse @ tangent.dQ_dq, -inverse @ tangent.dQ_dq_dot, inverse)
 

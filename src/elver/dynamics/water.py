@@ -92,7 +92,7 @@ class Water:
             self.weight[at.frames, 0] -= load.fluid_density * at.weights * part.section_properties(at.s).area
             return
         displaced = load.fluid_density * _volume(part)
-        self.weight[self.tree.bodies[part]] -= displaced * np.array([1.0, *part.centre])
+        self.weight[self.tree.bodies[part]] -= displaced * np.append(1.0, part.centre)
 
 
 def _drag(fluid: Morison | Lighthill, half_axes: tuple[Array | float, Array | float]) -> Array:

@@ -7,8 +7,8 @@ inertia J* and bias β* of all that lies beyond a segment, its columns Z and own
     H = Zᵀ J* Z + I_a ,  U = J* Z ,  ν = -R - Zᵀ β* ;      J*_parent += J* - U H⁻¹ Uᵀ ,  β*_parent += β* + U H⁻¹ ν ,
 
 at a free base V' = -J*⁻¹ (F_0 + β*), and outward x = H⁻¹ (ν - Uᵀ V'_parent). A rod is one such joint, whose columns
-grow along it. Coordinates with given acceleration are left out of H: with all of them given, J* is the composite inertia
-and what remains is the inverse dynamics with a free base (section 3 there), of which the base acceleration comes out.
+grow along it. Coordinates with given acceleration are left out of H: with all of them given, J* is the composite
+inertia, and what remains is the inverse dynamics with a free base (section 3 there): out comes its acceleration.
 """
 
 from __future__ import annotations

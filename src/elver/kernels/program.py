@@ -36,7 +36,7 @@ class Program(NamedTuple):
 
     free: Ints  # (1,) 1 when the base pose is unknown
     segment: Ints  # (segments, 10): parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
-    #                 slot of the parent, first entry and length of the path, kind (0 offset, 1 joint that turns, 2 else)
+    #                 slot of the parent, first entry and length of the path, kind (0 offset, 1 turning joint, 2 else)
     path: Ints  # unknowns of all paths, one after the other; those of slot 0 (a free base) first
     frame_slot: Ints  # (frames,) slot in which the columns at this frame are kept, or -1
     slot_path: Ints  # (slots, 2) first entry and length of the path of each slot

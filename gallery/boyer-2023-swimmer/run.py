@@ -11,7 +11,8 @@ The shapes differ by what the body carries, K = K_d + C/k with the couple C that
 draws V_x of the head and the shapes, and prints no numbers; its stiffness is diag(0, 50, 0) N m², its step 10 ms, its
 sections are ellipses "as in" another work. Chosen here: circles of 0.1 m, 1000 kg/m3, k = 50 N m² in all curvatures,
 6 s. The references are a shooting solution of these data. Ours: ten Legendre functions; forward by Newmark (1/4, 1/2)
-as in the paper, inverse by Runge-Kutta 4 (the paper takes another explicit scheme), both with 10 ms.
+as in the paper, inverse by Runge-Kutta 4 (the paper takes another explicit scheme), both with 10 ms. Newton takes
+three steps where shooting took two, with a tolerance of 1e-8, and 4.5 with the default.
 """
 
 from __future__ import annotations
@@ -231,7 +232,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     loose = forward(rod, duration, method=ev.Newmark(tolerance=1e-8))
     for label, found in (("1e-8", loose), ("1e-12", runs["forward"])):
         metrics[f"Newton steps at a tolerance of {label}, mean"] = metric(
-            found["newton_iterations"].values[1:].mean(), "1", 2.0, "2 of shooting, residual below 1e-8",
+            found["newton_iterations"].values[1:].mean(), "1", 2.0, "2 of shooting, residual below 1e-8; bound as measured",
             1.25 if label == "1e-8" else 3.0,
         )  # fmt: skip
 

@@ -69,7 +69,7 @@ def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
 def animate(run: xr.Dataset, path: str | os.PathLike[str], still: str | os.PathLike[str]) -> None:
     """The swim in real time."""
     viz.animate(
-        run, path, still=still, still_time=float(run["time"][-1]) - 0.1, speed=1.0, view=(48.0, -80.0), size=(8.0, 4.4),
+        run, path, still=still, still_time=6.6, speed=1.0, view=(48.0, -80.0), size=(8.0, 4.4),
         title="tendon-driven swimmer",
     )  # fmt: skip
 

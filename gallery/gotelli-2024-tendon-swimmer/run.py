@@ -11,7 +11,8 @@ rod, 10 s in steps of 10 ms by Newmark (1/4, 1/2). It gives neither lengths nor 
 nor any speed; chosen here: head 0.2 m, rods 0.4 m each, circles of 0.1 m, and f the C² ramp of the first second, since
 the printed law begins with the full couple on a body at rest. The references are those of an independent program with
 these data and a tight tolerance in time. Gauss of order 4 agrees with them to their digits; Newmark with the thesis'
-10 ms swims 2.8 % too far in 10 s (up to 5.3 % too fast, at 4 s), and 0.7 % with 5 ms: its truncation.
+10 ms swims 2.8 % too far in 10 s (up to 5.3 % too fast, at 4 s), and 0.7 % with 5 ms: its truncation. Momentum of
+body and water follows the tail to 2e-6 by Gauss, to 3e-3 (linear) and 2e-2 (angular) by Newmark with 10 ms.
 Newton takes 2.6, 3.6 and 5.0 steps for Newmark's 10 ms at tolerances of 1e-6, 1e-8 and 1e-12 rad, the last being the
 default; more than five in none, 1 % and 39 % of the time steps.
 """
@@ -212,17 +213,14 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
         f"{SOURCE}; 5 % is passed by a little at 4 s", 6.0,
     )  # fmt: skip
     for name, away in misses(newmark).items():
-        metrics[f"Newmark: {name}"] = metric(away, "of the largest", 0.0, f"{BALANCES[name]}; truncation", 2.5e-2)
-    for tolerance, spare in ((1e-6, 0.0), (1e-8, 1.0), (1e-12, 4.0)):
+        metrics[f"Newmark: {name}"] = metric(away, "of the largest", 0.0, f"{BALANCES[name]}; as measured", 2.5e-2)
+    # five are wanted; where there are more, the bound is what was measured
+    for tolerance, mean, most in ((1e-6, 5.0, 5), (1e-8, 5.0, 6), (1e-12, 5.1, 9)):
         found = newmark if tolerance == 1e-8 else swim(method=ev.Newmark(tolerance=tolerance))
         steps = found["newton_iterations"].values[1:]
-        metrics[f"Newmark: Newton steps at {tolerance:g}, mean"] = metric(
-            steps.mean(), "1", 0.0, "at most 5", 5.0 + 0.1 * spare
-        )
-        metrics[f"Newmark: Newton steps at {tolerance:g}, most"] = metric(
-            steps.max(), "1", 0.0, "at most 5" if not spare else f"at most 5; more in {np.mean(steps > 5):.1%} of them",
-            5.0 + spare,
-        )  # fmt: skip
+        source = f"5 wanted, more in {100.0 * np.mean(steps > 5):.0f} % of the time steps"
+        metrics[f"Newmark: Newton steps at {tolerance:g}, mean"] = metric(steps.mean(), "1", 0.0, source, mean)
+        metrics[f"Newmark: Newton steps at {tolerance:g}, most"] = metric(steps.max(), "1", 0.0, source, most)
     return swum, metrics
 
 

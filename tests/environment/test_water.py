@@ -193,7 +193,10 @@ def test_drifting_with_the_stream_is_resting_in_still_water(law, seed):
     turning = np.concatenate([np.zeros(3), np.cross(state.eta[:3], drift[3:])])
     drifting = state.with_(eta=state.eta + drift, eta_dot=state.eta_dot - turning)
     needed, expected = ev.inverse_dynamics(stream, drifting), ev.inverse_dynamics(still, state)
-    assert np.abs(needed - expected).max() < 1e-13 * still.n * np.abs(expected).max()  # rounding of sums over the robot
+    # rounding of sums over the robot: of what the water does, and of what else is in the balance
+    wet = np.abs(expected - ev.inverse_dynamics(ev.System(still.mechanism), state)).max()
+    assert wet > 1.0
+    assert np.abs(needed - expected).max() < still.n * EPS * (10.0 * wet + np.abs(expected).max())
     moving, resting = ev.forward_dynamics(stream, drifting), ev.forward_dynamics(still, state)
     bound = rounding(still, state)
     assert bound < 1e-9

@@ -345,27 +345,48 @@ def along(state: ev.State, t: float) -> ev.State:
     )
 
 
-@pytest.mark.parametrize("heads", [0, 1, 2])
-@pytest.mark.parametrize("seed", range(2))
-def test_momentum_of_body_and_water_changes_by_what_the_tail_sheds(heads, seed):
-    """d/dt (momentum) = coAd(g_tail) G in world axes; the rate by five points, whose truncation is of order h⁴."""
+def swimmer(heads: int) -> tuple[ev.System, ev.Lighthill, ev.Rod]:
+    """Bodies on ball joints, and a rod behind them."""
     tail = rod(0.5, basis=ev.Legendre(bending=3, torsion=0), nodes=40)
     parts = [*(body(0.2, f"body-{k}") for k in range(heads)), tail]
     joints = [ev.Floating("world", start_of(parts[0]))]
     for k in range(heads):
         joints.append(ev.Spherical((parts[k], (0.2, 0.0, 0.0)), start_of(parts[k + 1]), name=f"ball-{k}"))
     water = ev.Lighthill(parts)
-    system = ev.System(ev.Mechanism(joints), loads=[water])
+    return ev.System(ev.Mechanism(joints), loads=[water]), water, tail
+
+
+def rate_of(function: Callable[[ev.State], np.ndarray], state: ev.State, h: float) -> np.ndarray:
+    """Rate along the motion by five points, with a truncation of order h⁴ and a rounding of order ε/h."""
+    f = [function(along(state, k * h)) for k in (-2, -1, 1, 2)]
+    return (f[0] - 8.0 * f[1] + 8.0 * f[2] - f[3]) / (12.0 * h)
+
+
+@pytest.mark.parametrize("heads", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(2))
+def test_momentum_and_energy_of_body_and_water_change_by_what_the_tail_sheds(heads, seed):
+    """d/dt (momentum) = coAd(g_tail) G in world axes, and d/dt (energy) = G · η_tail = V_x T.
+
+    The base rows of the balance are in the first, those of joints and bending in the second.
+    """
+    system, water, tail = swimmer(heads)
     state = ev.forward_dynamics(system, motion(system, seed))
+    # accelerations of the strains are large: a step in which they change little
     h = 1e-3 / max(1.0, np.abs(state.q_ddot).max() ** 0.5)
-    p = [ev.momentum(system, along(state, k * h)) for k in (-2, -1, 1, 2)]
-    rate = (p[0] - 8.0 * p[1] + 8.0 * p[2] - p[3]) / (12.0 * h)
-    # pose and twist of the tail, by the same differences
-    g = [ev.poses(system, along(state, k * h), tail)[-1] for k in (-2, -1, 0, 1, 2)]
-    g_dot = (g[0] - 8.0 * g[1] + 8.0 * g[3] - g[4]) / (12.0 * h)
-    eta_tail = se3.vee(se3.inverse(g[2]) @ g_dot)
-    expected = se3.coAd(g[2]) @ shed(water, np.eye(4), eta_tail)
-    assert np.abs(rate - expected).max() < 1e-7 * np.abs(expected).max()
+    g = ev.poses(system, state, tail)[-1]
+    eta = se3.vee(se3.inverse(g) @ rate_of(lambda at: ev.poses(system, at, tail)[-1], state, h))
+    G = shed(water, np.eye(4), eta)
+    found = rate_of(lambda at: ev.momentum(system, at), state, h)
+    expected = se3.coAd(g) @ G
+    assert np.abs(found - expected).max() < 1e-7 * np.abs(expected).max()
+    power = rate_of(lambda at: np.array(ev.energy(system, at).total), state, h)
+    C_y, C_z, roll = water.added(*AXES)
+    T = 0.5 * (C_y * eta[4] ** 2 + C_z * eta[5] ** 2 + roll * eta[0] ** 2)
+    assert eta @ G == pytest.approx(eta[3] * T, rel=1e-12)
+    # energies of this size come and go between body and strains
+    size = np.abs(np.concatenate([state.eta, state.q_dot]) @ ev.mass_matrix(system, state)).max()
+    size *= np.abs(np.concatenate([state.eta_dot, state.q_ddot])).max()
+    assert abs(power - eta @ G) < 1e-7 * abs(eta @ G) + 1e-10 * size
 
 
 def test_lighthill_without_a_tail_would_keep_the_momentum():
@@ -494,9 +515,14 @@ class Wriggle:
 
 
 def test_a_chain_of_short_links_swims_as_the_rod():
-    """Acceleration of the nose at the start and its place after 1 s: N = 10, 20, 40, 80, at least first order."""
+    """N = 10, 20, 40, 80 links, at least first order: acceleration of the nose at the start, its place after 1 s, and
+    torques of the joints against the bending moment of the rod, ∫ P_k M ds ≈ Σ_i P_k(s_i) τ_i L/N.
+    """
     shape = Wriggle()
     system, state, inputs = shape.rod(160)
+    shaped = dict(zip(("q", "q_dot", "q_ddot"), shape.rates(0.0), strict=True))
+    elastic = ev.inverse_dynamics(system, system.rest().with_(q=shaped["q"]))[6:]
+    moments = ev.floating_inverse_dynamics(system, state.with_(**shaped)).efforts - elastic
 
     def nose(system, state, inputs) -> np.ndarray:
         start = ev.forward_dynamics(system, state, inputs)
@@ -505,13 +531,23 @@ def test_a_chain_of_short_links_swims_as_the_rod():
         (place,) = (name for name in run if str(name).endswith("base/position"))
         return np.concatenate([acceleration[:2], run[place].values[-1, :2]])
 
+    def torques(system, state, inputs) -> np.ndarray:
+        rates = np.stack([inputs[drive](0.0) for drive in system.imposed], axis=1)
+        bent = state.with_(q=rates[0], q_dot=rates[1], q_ddot=rates[2])
+        N = system.n + 1
+        P = np.polynomial.legendre.legvander(2.0 * np.arange(1, N) / N - 1.0, 2)
+        return shape.length / N * P.T @ ev.floating_inverse_dynamics(system, bent).efforts
+
     expected = nose(system, state, inputs)
-    errors = np.abs([nose(*shape.chain(N)) - expected for N in (10, 20, 40, 80)])
-    sizes = np.repeat([np.linalg.norm(expected[:2]), np.linalg.norm(expected[2:])], 2)
-    errors = np.stack([np.hypot(errors[:, 0], errors[:, 1]), np.hypot(errors[:, 2], errors[:, 3])], axis=1) / sizes[::2]
+    errors = []
+    for N in (10, 20, 40, 80):
+        chain = shape.chain(N)
+        found = nose(*chain)
+        pairs = ((found[:2], expected[:2]), (found[2:], expected[2:]), (torques(*chain), moments))
+        errors.append([np.linalg.norm(a - b) / np.linalg.norm(b) for a, b in pairs])
     orders = -np.polyfit(np.arange(4), np.log2(errors), 1)[0]
     assert np.all(orders > 1.0), (orders, errors)
-    assert np.all(errors[1:] < errors[:-1])
+    assert np.all(np.diff(errors, axis=0) < 0.0)
 
 
 # Bad input ----------------------------------------------------------------------------------------------------

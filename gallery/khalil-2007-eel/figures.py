@@ -49,7 +49,7 @@ def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
 
 def animate(run: xr.Dataset, path: str | os.PathLike[str], still: str | os.PathLike[str]) -> None:
-    """The loop, ten times as fast; what is left behind is the way of the head."""
+    """The loop, six times as fast; what is left behind is the way of the head."""
     parts = [str(key) for key in run.data_vars if "shape" in run[key].attrs]
     backwards = [name for key in reversed(parts) for name in (key, key.replace("position", "orientation"))]
     viz.animate(
@@ -101,7 +101,7 @@ def _way(axes: Axes, way: np.ndarray, time: np.ndarray, last: float) -> LineColl
 
 
 def _above(axes: Axes, run: xr.Dataset) -> None:
-    """Fig. 5 of the paper, and the eel every ten seconds."""
+    """Fig. 5 of the paper, and the eel at three instants."""
     time, places = run["planar_time"].values, run["planar/places"].values
     shade = Normalize(0.0, time[-1])
     for t in (0.0, 16.0, 30.0):
@@ -164,6 +164,7 @@ def _speed(axes: Axes, run: xr.Dataset) -> None:
         markeredgecolor=COLOURS["accent"], label="derived",
     )  # fmt: skip
     open_axes(axes, "speed", "mean over a period [m/s]")
+    axes.set_xlim(0.0, 30.0)
     legend_above(axes)
 
 

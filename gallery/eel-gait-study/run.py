@@ -16,11 +16,12 @@ what is left to choose is the wave: COT at a speed is COT₁ (v/v₁)².
 A run begins with the eel gliding at a guessed speed, that of its neighbour on the map (0.6 of the wave speed for the
 first), while the wave comes up over one period. The eel is heavy and slippery, it needs some 15 m to forget its speed:
 after three periods the change of speed from period to period is taken, the glide is corrected along the way by a secant
-step to where the change would be zero, and so on until the change is below 2e-4 of the speed per period (for
-all but slow gaits that is within 1 % of the end). The change that is left is on the map as ``unsteady``.
+step to where the change would be zero, and so on until the change is below 2e-4 of the speed per period. A
+deviation shrinks by some 4 to 20 % per period, so up to half a percent of the speed is left to come; the change itself
+is on the map as ``unsteady``.
 
-Where amplitudes are large and waves short, the eel outruns its wave, v > λ f. Elongated bodies that shed momentum at the
-tail cannot; slices that know only their own added mass (Morison) can: take that corner as beyond the model of water.
+Where amplitudes are large and waves short, the eel outruns its wave, v > λ f. Elongated bodies that shed momentum at
+the tail cannot; slices that know only their own added mass (Morison) can: that corner is beyond the model of water.
 
 The robot is that of the page khalil-2007-eel with joints 3i-1 and 3i fixed at zero, where its planar gait holds them.
 """

@@ -172,6 +172,17 @@ def shed(water: ev.Lighthill, g: np.ndarray, eta: np.ndarray) -> np.ndarray:
     return se3.coAd(g) @ G
 
 
+def test_drag_and_added_mass_of_a_tapered_rod():
+    """r(s) from 40 to 20 mm: ∫ ρ r ds v² across it, and ∫ ρ π r² ds of added mass."""
+    taper = ev.Rod(0.5, ev.Circle(ev.Taper(0.04, 0.02)), FLESH, ev.Legendre.planar(1))
+    system, dry = floating(taper, ev.Morison()), floating(taper)
+    push = ev.bias_forces(system, system.rest().with_(eta=(0.0, 0.0, 0.0, 0.0, 2.0, 0.0)))
+    assert push[4] == pytest.approx(4.0 * 1000.0 * 0.03 * 0.5, rel=1e-13)  # rounding
+    added = ev.mass_matrix(system, system.rest())[4, 4] - ev.mass_matrix(dry, dry.rest())[4, 4]
+    squares = (0.04**2 + 0.04 * 0.02 + 0.02**2) / 3.0
+    assert added == pytest.approx(1000.0 * np.pi * squares * 0.5, rel=1e-13)
+
+
 # Galileo ------------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +232,42 @@ def test_a_run_in_a_stream_is_the_run_in_still_water_seen_from_the_bank():
     )
 
 
+# Where a rod is held ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["middle", "tip"])
+@pytest.mark.parametrize("law", ["Morison", "Lighthill"])
+def test_it_does_not_matter_by_which_section_a_rod_floats(law, place):
+    """The same motion described from its base, from a section in between and from its tip: the same accelerations.
+
+    The twist of the section comes from differences of its poses, of order h⁴ = 1e-12 with a rounding of ε/h.
+    """
+    tail = rod(0.5, basis=ev.Legendre(bending=3, torsion=0), nodes=30)
+    at = {"middle": 0.2, "tip": 0.5}[place]
+
+    def system(s: float) -> ev.System:
+        fluid = getattr(ev, law)([tail], flow=STREAM)
+        marked = ev.PointWrench(tail, at=at, force=(1.0, 2.0, 3.0))  # also makes a node at the section
+        mechanism = ev.Mechanism([ev.Floating("world", (tail, s))])
+        return ev.System(mechanism, loads=[fluid, ev.Gravity(), ev.Buoyancy(fluid_density=900.0), marked])
+
+    by_base, other = system(0.0), system(at)
+    state = motion(by_base, 6)
+    node = int(np.argmin(np.abs(ev.nodes(by_base) - at)))
+    assert ev.nodes(by_base)[node] == pytest.approx(at, abs=1e-12)
+    state = state.with_(q_ddot=np.zeros(by_base.n), eta_dot=np.zeros(6))
+    g = ev.poses(by_base, state)[node]
+    eta = se3.vee(se3.inverse(g) @ rate_of(lambda x: ev.poses(by_base, x)[node], state, 1e-3))
+    same = other.rest().with_(q=state.q, q_dot=state.q_dot, g=g, eta=eta)
+    np.testing.assert_allclose(ev.poses(other, same)[:, :3, 3], ev.poses(by_base, state)[:, :3, 3], atol=1e-12)
+    np.testing.assert_allclose(ev.momentum(other, same), ev.momentum(by_base, state), rtol=0.0, atol=1e-9)
+    found, expected = ev.forward_dynamics(other, same).q_ddot, ev.forward_dynamics(by_base, state).q_ddot
+    # the error of the twist is magnified by as much as accelerations depend on it, of the order of cond(M)
+    bound = 1e-12 * np.linalg.cond(ev.mass_matrix(by_base, state))
+    assert bound < 1e-4
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=bound * np.abs(expected).max())
+
+
 # Coming to rest -----------------------------------------------------------------------------------------------
 
 
@@ -265,13 +312,14 @@ def pure_drag(parts) -> ev.Morison:
 
 
 def test_drag_takes_energy_in_every_motion():
-    for seed in range(30):
-        wet, dry = fish(seed, pure_drag), fish(seed, lambda parts: ev.Morison(parts, 1e-300, added_mass=(0, 0, 0)))
+    for seed in range(20):
+        wet = fish(seed, pure_drag)
+        dry = ev.System(wet.mechanism)
         for k in range(4):
             assert power_of_drag(wet, dry, motion(wet, 100 * seed + k)) > 0.0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_energy_falls_from_step_to_step_and_all_of_it_goes_to_the_water(seed):
     """E(0) - E(t) = ∫ P dt; the integral by Simpson, its truncation seen by leaving out every second step."""
     system = fish(seed, pure_drag, side=False)
@@ -383,10 +431,7 @@ def test_momentum_and_energy_of_body_and_water_change_by_what_the_tail_sheds(hea
     C_y, C_z, roll = water.added(*AXES)
     T = 0.5 * (C_y * eta[4] ** 2 + C_z * eta[5] ** 2 + roll * eta[0] ** 2)
     assert eta @ G == pytest.approx(eta[3] * T, rel=1e-12)
-    # energies of this size come and go between body and strains
-    size = np.abs(np.concatenate([state.eta, state.q_dot]) @ ev.mass_matrix(system, state)).max()
-    size *= np.abs(np.concatenate([state.eta_dot, state.q_ddot])).max()
-    assert abs(power - eta @ G) < 1e-7 * abs(eta @ G) + 1e-10 * size
+    assert power == pytest.approx(eta @ G, rel=1e-7)
 
 
 def test_lighthill_without_a_tail_would_keep_the_momentum():
@@ -466,6 +511,57 @@ def test_gravity_scales_the_buoyancy_with_it():
     system = floating(part, gravity, ev.Buoyancy())
     falls = [ev.forward_dynamics(system, system.rest(), {gravity: f}).eta_dot[5] for f in (0.0, 1.0, 2.0)]
     np.testing.assert_allclose(falls, [0.0, -9.81 / 3.0, -2.0 * 9.81 / 3.0], rtol=1e-13, atol=0.0)
+
+
+def test_a_rod_in_water_hangs_as_one_of_less_weight():
+    """Buoyancy of a uniform rod takes ρ_w/ρ of its weight: the same equilibrium as under the rest of gravity."""
+    heavy = ev.Rod(
+        0.6, ev.Circle(0.01), ev.Material(2e6, poisson=0.4, density=1500.0), ev.Legendre(bending=4, torsion=0)
+    )
+    wet = ev.System(ev.Mechanism.clamped(heavy), loads=[ev.Gravity(), ev.Buoyancy(), ev.Morison()])
+    light = ev.System(ev.Mechanism.clamped(heavy), loads=[ev.Gravity((0.0, 0.0, -9.81 / 3.0))])
+    found, expected = ev.equilibrium(wet).state.q, ev.equilibrium(light).state.q
+    assert np.abs(expected).max() > 0.5
+    # two solutions of the same equations, each to a relative residual of 1e-10
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_energy_counts_buoyancy():
+    """Weight less buoyancy has a potential: without a fluid around it the energy of a tumbling robot stays."""
+    head, link = body(0.3), body(0.2, "link", axes=(0.04, 0.02), density=700.0)
+    joints = [ev.Floating("world", head), ev.Spherical((head, (0.3, 0.0, 0.0)), link, name="neck")]
+    system = ev.System(ev.Mechanism(joints), loads=[ev.Gravity((1.0, 2.0, -9.0)), ev.Buoyancy(fluid_density=1400.0)])
+    state = motion(system, 3)
+
+    def drift(step: float) -> float:
+        energy = ev.simulate(system, state, 0.5, step, ev.RungeKutta4())["energy/total"].values
+        return float(np.abs(energy - energy[0]).max())
+
+    # order 4 or better: half the step, a sixteenth of the drift
+    assert drift(0.005) < drift(0.01) / 12.0
+
+
+# A swim by two methods ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", ["Morison", "Lighthill"])
+def test_explicit_and_implicit_methods_swim_alike(law):
+    """Each is as far from the truth as 1/3 of what halving the step changes, or less, and a margin of 2.
+
+    Drag has a kink in its slope, which may cost either method its order, but not the second.
+    """
+    system = fish(2, lambda parts: getattr(ev, law)(parts, flow=STREAM), side=False)
+    state = motion(system, 2)
+
+    def end(method, step: float) -> np.ndarray:
+        run = ev.simulate(system, state, 0.1, step, method)
+        return np.concatenate([run["head/base/position"].values[-1], run["q"].values[-1]])
+
+    explicit, implicit = ev.RungeKutta4(), ev.GaussLegendre4()
+    ends = {method: (end(method, 2e-3), end(method, 1e-3)) for method in (explicit, implicit)}
+    bound = 2.0 / 3.0 * sum(np.abs(coarse - fine).max() for coarse, fine in ends.values())
+    assert bound < 1e-3
+    assert np.abs(ends[explicit][1] - ends[implicit][1]).max() < bound
 
 
 # A rod and many short links -----------------------------------------------------------------------------------

@@ -169,6 +169,18 @@ def test_statics_in_a_stream() -> None:
     assert streams >= 3
 
 
+def test_at_rest_in_still_water_drag_has_no_slope() -> None:
+    """d |r| r is flat at r = 0, and r_y² / |r_n| there is no number that may enter."""
+    for name, core, a, u in swimmers():
+        a.q[1] = 0.0
+        a.twist[0] = 0.0
+        core.program.strip[:, 7:] = 0.0
+        water = core.tangent(a, u, (0.0, 1.0, 0.0))
+        core.program.strip[:, :7] = 0.0
+        np.testing.assert_array_equal(water, core.tangent(a, u, (0.0, 1.0, 0.0)), err_msg=name)
+        assert np.all(np.isfinite(water)), name
+
+
 def test_mass_matrix_with_added_mass_is_symmetric_positive() -> None:
     for name, core, a, u in swimmers(both=True):
         c = core.coordinates

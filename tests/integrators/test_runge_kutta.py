@@ -28,6 +28,13 @@ def free_chain() -> tuple[ev.System, ev.State, dict]:
     return system, state, {motor: ev.sine(0.0, 0.1, 1.5)}
 
 
+def tumbling_body() -> tuple[ev.System, ev.State, dict]:
+    """A free top far from its axes: Ω turns fast, so that every term of Θ' = T⁻¹(Θ) Ω that the order needs is seen."""
+    top = ev.RigidBody(1.0, (1.0, 2.0, 2.8), name="top")
+    system = ev.System(ev.Mechanism([ev.Floating("world", top)]))
+    return system, system.rest().with_(eta=(4.0, 3.0, -5.0, 0.0, 0.0, 0.0)), {}
+
+
 def spinning_balls() -> tuple[ev.System, ev.State, dict]:
     """A pendulum of two links on ball joints that turns over and over."""
     a, b = link("a"), link("b")
@@ -86,7 +93,10 @@ def swimmer() -> tuple[ev.System, ev.State, dict]:
     return system, system.rest().with_(eta=(0.0, 0.0, 0.0, -0.3, 0.0, 0.0)), inputs
 
 
+# Name: robot, duration [s], longest step [s]
 CASES = {
+    # steps so short that a term of third order would stand out from those of fourth order
+    "tumbling body": (tumbling_body, 0.5, 0.008),
     "free chain": (free_chain, 0.5, 0.01),
     "ball joints": (spinning_balls, 1.0, 0.005),
     "driven base": (driven_chain, 0.5, 0.0125),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core
 from elver.environment import Feedback, JointFeedback
-from elver.kernels import entry, explicit, gauss, one_step, rest
+from elver.kernels import articulated, entry, explicit, gauss, one_step, rest
 from elver.kernels.march import March
 from elver.kernels.program import Program, Work
 from elver.lie import se3
@@ -94,7 +94,10 @@ class FeedbackCore(Core):
 
     def march_explicit(self, scratch: March, *arguments: Any) -> int:
         """Runge-Kutta steps, in Python."""
-        return self._solve(explicit.march_explicit, scratch, self.sweep, *arguments)
+        run, accelerations = entry.as_python(explicit.march_explicit), entry.as_python(articulated.accelerations)
+        return int(
+            run(self._fill_residual, accelerations, self.program, self.work, scratch, self.sweep, *arguments)
+        )
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps, in Python."""

@@ -13,13 +13,11 @@ inertia, and what remains is the inverse dynamics with a free base (section 3 th
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.kernels.algebra import stumpff
 from elver.kernels.cache import inner, kernel
 from elver.kernels.interval import columns, world_columns, world_map
 from elver.kernels.program import Program
@@ -38,15 +36,16 @@ class Sweep(NamedTuple):
     """Scratch arrays of the sweeps home and outward."""
 
     given: NDArray[np.int64]  # (n,) 1 for coordinates whose acceleration is given
+    anchor: NDArray[np.int64]  # (frames,) the frame that carries this one: itself, unless it ends an offset
     inertia: Floats  # (frames, 6, 6) J*, world axes about the base point
     bias: Floats  # (frames, 6) β*
     column: Floats  # (intervals, most of a segment, 6) Z of each interval
-    carried: Floats  # (segments, most, 6) U, then L⁻¹ Uᵀ
-    factor: Floats  # (segments, most, most) H, then its Cholesky factor L
+    carried: Floats  # (segments, most, 6) Uᵀ, then L⁻¹ Uᵀ
+    factor: Floats  # (segments, most, most) H = L D Lᵀ, then L below and D⁻¹ on the diagonal
     effort: Floats  # (segments, most) ν, then L⁻¹ ν, then x
     momentum: Floats  # (most, 6) J* Z summed over the intervals of one segment
     acceleration: Floats  # (frames, 6) V'
-    base: Floats  # (1, 6, 6) Cholesky factor of J* at the base
+    base: Floats  # (1, 6, 6) J* at the base, factored likewise
     slope: Floats  # (4, 2, coordinates) stages of an explicit method
 
 
@@ -57,8 +56,13 @@ def sweep_for(program: Program) -> Sweep:
     n = program.component.size
     given = np.zeros(n, dtype=np.int64)
     given[program.imposed[:, 0]] = 1
+    anchor = np.arange(intervals + 1)
+    for parent, start, _, _, _, _, _, _, _, kind in program.segment[: segments if intervals else 0]:
+        if kind == 0:
+            anchor[start + 1] = anchor[parent]
     return Sweep(
         given=given,
+        anchor=anchor,
         inertia=np.zeros((intervals + 1, 6, 6)),
         bias=np.zeros((intervals + 1, 6)),
         column=np.zeros((intervals, most, 6)),
@@ -87,15 +91,19 @@ def accelerations(evaluate_residual, program, work, sweep, base, twist, q, multi
         for k in range(6):
             twist[1, k] = 0.0
     evaluate_residual(program, work, base, twist, q, multipliers, inputs, 3)
-    _columns(p, w, sweep.column)
+    _columns(
+        p.segment, p.active, p.component, p.slot_start, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
+        w.register, w.pose, w.eta, w.acc, w.column, w.local, w.vector, w.scalar, w.stumpff, w.tangent_map, sweep.column,
+    )
     if not _home(
-        p.free[0], p.segment, p.inertia, p.rotor, sweep.given, w.pose, w.force, w.residual, w.tangent_map[0, 0],
-        w.tangent_map[1, 0], sweep.inertia, sweep.bias, sweep.column, sweep.carried, sweep.factor, sweep.effort,
+        p.free[0], p.segment, p.inertia, p.rotor, sweep.given, sweep.anchor, w.pose, w.force, w.residual, w.hessian6,
+        sweep.inertia, sweep.bias, sweep.column, sweep.carried, sweep.factor, sweep.effort,
         sweep.momentum, sweep.acceleration, sweep.base,
     ):
         return False
     _outward(
-        p.segment, sweep.given, sweep.column, sweep.carried, sweep.factor, sweep.effort, sweep.acceleration, q
+        p.segment, sweep.given, sweep.anchor, sweep.column, sweep.carried, sweep.factor, sweep.effort,
+        sweep.acceleration, q,
     )
     if p.free[0] == 1:
         a = sweep.acceleration[0]
@@ -106,77 +114,100 @@ def accelerations(evaluate_residual, program, work, sweep, base, twist, q, multi
 
 
 @kernel
-def _columns(p, w, column):
+def _columns(
+    segment, active, component, slot_start, poly_size, poly_pair, poly_beta, poly_linear, moment_phi,
+    register, pose, eta, acc, column, local, v, dual, cs, maps, out,
+):
     """World columns of each interval, per coordinate of its segment."""
-    pose, v, cs = w.pose, w.vector, w.stumpff
-    for s in range(p.segment.shape[0]):
-        first, count, poly, kind = p.segment[s, 3], p.segment[s, 4], p.segment[s, 5], p.segment[s, 9]
+    for s in range(segment.shape[0]):
+        start, first, count, poly, kind = segment[s, 1], segment[s, 3], segment[s, 4], segment[s, 5], segment[s, 9]
         if kind == 0:
             continue
-        moments, operations, strains = p.poly_size[poly, 0], p.poly_size[poly, 1], p.active[s, 0]
+        moments, operations, strains = poly_size[poly, 0], poly_size[poly, 1], active[s, 0]
         last = 3 * (moments + operations - 1)
-        for i in range(p.segment[s, 1], p.segment[s, 1] + p.segment[s, 2]):
+        for i in range(start, start + segment[s, 2]):
             before = i
-            if i == p.segment[s, 1]:
-                before = p.segment[s, 0]
-            r, z = w.register[i], column[i]
+            if i == start:
+                before = segment[s, 0]
+            r, z = register[i], out[i]
             if kind == 1:
                 x, y, t = r[last, 0], r[last, 1], r[last, 2]
-                stumpff(x * x + y * y + t * t, cs)
+                kept = r[r.shape[0] - 1]
+                c1, c2, c3 = kept[0], kept[1], kept[2]
                 for k in range(count):
                     # T(-Θ) e = c_1 e + c_2 Θ×e + c_3 Θ (Θ·e) for the unit vector e of the coordinate
-                    phi, c = p.phi[i, 0, k], p.component[first + k]
+                    phi, c = moment_phi[i, 0, k], component[first + k]
                     e0, e1, e2 = phi * (c == 0), phi * (c == 1), phi * (c == 2)
-                    along = cs[3] * (x * e0 + y * e1 + t * e2)
-                    v[0, 0] = cs[1] * e0 + cs[2] * (y * e2 - t * e1) + along * x
-                    v[0, 1] = cs[1] * e1 + cs[2] * (t * e0 - x * e2) + along * y
-                    v[0, 2] = cs[1] * e2 + cs[2] * (x * e1 - y * e0) + along * t
+                    along = c3 * (x * e0 + y * e1 + t * e2)
+                    v[0, 0] = c1 * e0 + c2 * (y * e2 - t * e1) + along * x
+                    v[0, 1] = c1 * e1 + c2 * (t * e0 - x * e2) + along * y
+                    v[0, 2] = c1 * e2 + c2 * (x * e1 - y * e0) + along * t
                     v[0, 3], v[0, 4], v[0, 5] = 0.0, 0.0, 0.0
                     to_world(pose, before, v, 0, z, k)
                 continue
-            pair, beta, linear = p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly]
-            columns(moments, operations, pair, beta, linear, p.active[s], r, 1, w.column)
-            dual_stumpff(r, last, 1, cs, w.scalar)
-            world_map(pose, w.eta, w.acc, before, r, last, w.scalar, 1, w.tangent_map)
-            world_columns(w.tangent_map, w.column, last, strains * moments, 1, w.local)
+            pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
+            columns(moments, operations, pair, beta, linear, active[s], r, 1, column)
+            dual_stumpff(r, last, 1, cs, dual)
+            world_map(pose, eta, acc, before, r, last, dual, 1, maps)
+            world_columns(maps, column, last, strains * moments, 1, local)
             for k in range(count):
                 for c in range(6):
                     z[k, c] = 0.0
             for slot in range(strains):
                 for m in range(moments):
-                    local = w.local[slot * moments + m, 0]
-                    for k in range(p.slot_start[s, slot], p.slot_start[s, slot + 1]):
+                    unit = local[slot * moments + m, 0]
+                    for k in range(slot_start[s, slot], slot_start[s, slot + 1]):
                         for c in range(6):
-                            z[k, c] += p.phi[i, m, k] * local[c]
+                            z[k, c] += moment_phi[i, m, k] * unit[c]
 
 
-@inner("f8(f8[::1], f8[::1])")
-def _dot(a, b):
+@inner("f8(f8[:,::1], i8, f8[:,::1], i8)")
+def _dot(a, i, b, j):
     """Product of two six-vectors."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+    return (
+        a[i, 0] * b[j, 0] + a[i, 1] * b[j, 1] + a[i, 2] * b[j, 2]
+        + a[i, 3] * b[j, 3] + a[i, 4] * b[j, 4] + a[i, 5] * b[j, 5]
+    )  # fmt: skip
+
+
+@inner("void(f8[:,::1], f8[:,::1], i8, f8[:,::1])")
+def _times(J, z, a, out):
+    """out[0] = J z[a] with symmetric J, summed row by row."""
+    z0, z1, z2, z3, z4, z5 = z[a, 0], z[a, 1], z[a, 2], z[a, 3], z[a, 4], z[a, 5]
+    for c in range(6):
+        out[0, c] = J[0, c] * z0 + J[1, c] * z1 + J[2, c] * z2 + J[3, c] * z3 + J[4, c] * z4 + J[5, c] * z5
 
 
 @kernel
 def _home(
-    free, segment, own_inertia, rotor, given, pose, force, residual, block, rotated,
+    free, segment, own_inertia, rotor, given, anchor, pose, force, residual, moved,
     inertia, bias, column, carried, factor, effort, momentum, acceleration, base,
 ):
     """From the tips to the base: J* and β* of every frame, H of every segment, and the acceleration of the base."""
     offset = 6 * free
     for f in range(inertia.shape[0]):
-        if has_inertia(own_inertia[f]):
-            world_inertia(own_inertia[f], pose, f, inertia[f], 0, block, rotated)
-        else:
+        J = inertia[anchor[f]]
+        if anchor[f] == f:
+            for k in range(6):
+                bias[f, k] = 0.0
+            if has_inertia(own_inertia[f]):
+                world_inertia(own_inertia[f], pose, f, J, 0)
+            else:
+                for i in range(6):
+                    for k in range(6):
+                        J[i, k] = 0.0
+        elif has_inertia(own_inertia[f]):
+            world_inertia(own_inertia[f], pose, f, moved, 0)
             for i in range(6):
                 for k in range(6):
-                    inertia[f, i, k] = 0.0
-        for k in range(6):
-            bias[f, k] = 0.0
+                    J[i, k] += moved[i, k]
     for s in range(segment.shape[0] - 1, -1, -1):
-        parent, start, first, count = segment[s, 0], segment[s, 1], segment[s, 3], segment[s, 4]
+        parent, start, first, count = anchor[segment[s, 0]], segment[s, 1], segment[s, 3], segment[s, 4]
+        if count == 0:
+            continue
         # a rod that hangs by a section in between is two segments with the same coordinates, solved with the first
-        second = s > 0 and count > 0 and segment[s - 1, 4] == count and segment[s - 1, 3] == first
-        paired = s < segment.shape[0] - 1 and count > 0 and segment[s + 1, 4] == count and segment[s + 1, 3] == first
+        second = s > 0 and segment[s - 1, 4] == count and segment[s - 1, 3] == first
+        paired = s < segment.shape[0] - 1 and segment[s + 1, 4] == count and segment[s + 1, 3] == first
         home = s - 1 if second else s
         H, U, nu = factor[home], carried[home], effort[home]
         for a in range(count):
@@ -190,33 +221,33 @@ def _home(
                     H[a, b] = 0.0
                 H[a, a] = rotor[first + a]
         for i in range(start + segment[s, 2] - 1, start - 1, -1):
-            before = i
-            if i == start:
-                before = parent
             J, beta, z = inertia[i + 1], bias[i + 1], column[i]
-            for a in range(count):
-                za = z[a]
-                nu[a] -= _dot(za, beta)
+            if i < start + segment[s, 2] - 1:
                 # what the columns farther out carry, seen by this interval and the other way round
-                for b in range(count):
-                    value = _dot(za, momentum[b])
-                    H[a, b] += value
-                    H[b, a] += value
+                for a in range(count):
+                    for b in range(a + 1):
+                        H[a, b] += _dot(z, a, momentum, b) + _dot(z, b, momentum, a)
             for a in range(count):
-                za, out = z[a], acceleration[0]
+                nu[a] -= z[a, 0] * beta[0] + z[a, 1] * beta[1] + z[a, 2] * beta[2]
+                nu[a] -= z[a, 3] * beta[3] + z[a, 4] * beta[4] + z[a, 5] * beta[5]
+                _times(J, z, a, acceleration)
+                for b in range(a, count):
+                    H[b, a] += _dot(z, b, acceleration, 0)
                 for c in range(6):
-                    out[c] = _dot(J[c], za)
-                    momentum[a, c] += out[c]
-                for b in range(count):
-                    H[b, a] += _dot(z[b], out)
-            for c in range(6):
-                bias[before, c] += beta[c]
-                for d in range(6):
-                    inertia[before, c, d] += J[c, d]
+                    momentum[a, c] += acceleration[0, c]
+            if i > start:
+                for c in range(6):
+                    bias[i, c] += beta[c]
+                    for d in range(6):
+                        inertia[i, c, d] += J[c, d]
         for a in range(count):
             for c in range(6):
                 U[a, c] += momentum[a, c]
-        if second or count == 0:
+        if second:
+            for c in range(6):
+                bias[parent, c] += bias[start + 1, c]
+                for d in range(6):
+                    inertia[parent, c, d] += inertia[start + 1, c, d]
             continue
         for a in range(count):
             if given[first + a] == 1:
@@ -227,23 +258,33 @@ def _home(
                     H[a, b] = 0.0
                     H[b, a] = 0.0
                 H[a, a] = 1.0
-        if not _cholesky(H, count):
+        if not _factor(H, count):
             return False
         for a in range(count):
             for b in range(a):
                 nu[a] -= H[a, b] * nu[b]
                 for c in range(6):
                     U[a, c] -= H[a, b] * U[b, c]
-            nu[a] /= H[a, a]
-            for c in range(6):
-                U[a, c] /= H[a, a]
-        J = inertia[parent]
-        for a in range(count):
-            Ua = U[a]
-            for c in range(6):
-                bias[parent, c] += Ua[c] * nu[a]
-                for d in range(6):
-                    J[c, d] -= Ua[c] * Ua[d]
+        J, nearer = inertia[start + 1], inertia[parent]
+        for c in range(6):
+            total = bias[start + 1, c]
+            j0, j1, j2, j3, j4, j5 = J[c, 0], J[c, 1], J[c, 2], J[c, 3], J[c, 4], J[c, 5]
+            for a in range(count):
+                u = U[a, c] * H[a, a]
+                total += u * nu[a]
+                j0 -= u * U[a, 0]
+                j1 -= u * U[a, 1]
+                j2 -= u * U[a, 2]
+                j3 -= u * U[a, 3]
+                j4 -= u * U[a, 4]
+                j5 -= u * U[a, 5]
+            bias[parent, c] += total
+            nearer[c, 0] += j0
+            nearer[c, 1] += j1
+            nearer[c, 2] += j2
+            nearer[c, 3] += j3
+            nearer[c, 4] += j4
+            nearer[c, 5] += j5
     a = acceleration[0]
     for k in range(6):
         a[k] = 0.0
@@ -253,54 +294,57 @@ def _home(
             a[c] = -force[0, c] - bias[0, c]
             for d in range(6):
                 L[c, d] = inertia[0, c, d]
-        if not _cholesky(L, 6):
+        if not _factor(L, 6):
             return False
         for c in range(6):
             for d in range(c):
                 a[c] -= L[c, d] * a[d]
-            a[c] /= L[c, c]
         for c in range(5, -1, -1):
+            a[c] *= L[c, c]
             for d in range(c + 1, 6):
                 a[c] -= L[d, c] * a[d]
-            a[c] /= L[c, c]
     return True
 
 
 @inner
-def _cholesky(H, n):
-    """Lower factor of H in place; False when a pivot is rounding."""
+def _factor(H, n):
+    """H = L D Lᵀ in place: L below the diagonal, D⁻¹ on it; False when a pivot is rounding."""
     for a in range(n):
-        before = H[a, a]
-        for b in range(a + 1):
+        pivot = H[a, a]
+        for b in range(a):
             total = H[a, b]
             for c in range(b):
                 total -= H[a, c] * H[b, c]
-            if a > b:
-                H[a, b] = total / H[b, b]
-            elif total > _RANK * before:
-                H[a, a] = math.sqrt(total)
-            else:
-                return False
+            H[a, b] = total  # L D until the row is done
+        for b in range(a):
+            scaled = H[a, b] * H[b, b]
+            pivot -= H[a, b] * scaled
+            H[a, b] = scaled
+        if not pivot > _RANK * H[a, a]:
+            return False
+        H[a, a] = 1.0 / pivot
     return True
 
 
 @kernel
-def _outward(segment, given, column, carried, factor, effort, acceleration, q):
+def _outward(segment, given, anchor, column, carried, factor, effort, acceleration, q):
     """From the base to the tips: accelerations of coordinates and frames."""
     for s in range(segment.shape[0]):
-        first, count, start = segment[s, 3], segment[s, 4], segment[s, 1]
-        second = s > 0 and count > 0 and segment[s - 1, 4] == count and segment[s - 1, 3] == first
+        parent, first, count, start = anchor[segment[s, 0]], segment[s, 3], segment[s, 4], segment[s, 1]
+        if count == 0:
+            continue
+        second = s > 0 and segment[s - 1, 4] == count and segment[s - 1, 3] == first
         home = s - 1 if second else s
         L, U, x = factor[home], carried[home], effort[home]
         if not second:
-            start_of = acceleration[segment[s, 0]]
+            start_of = acceleration[parent]
             for a in range(count):
                 for c in range(6):
                     x[a] -= U[a, c] * start_of[c]
             for a in range(count - 1, -1, -1):
+                x[a] *= L[a, a]
                 for b in range(a + 1, count):
                     x[a] -= L[b, a] * x[b]
-                x[a] /= L[a, a]
             for a in range(count):
                 if given[first + a] == 0:
                     q[2, first + a] = x[a]
@@ -309,9 +353,11 @@ def _outward(segment, given, column, carried, factor, effort, acceleration, q):
         for i in range(start, start + segment[s, 2]):
             before = i
             if i == start:
-                before = segment[s, 0]
+                before = parent
+            nearer, farther = acceleration[before], acceleration[i + 1]
             for c in range(6):
-                total = acceleration[before, c]
-                for a in range(count):
-                    total += column[i, a, c] * x[a]
-                acceleration[i + 1, c] = total
+                farther[c] = nearer[c]
+            for a in range(count):
+                z, amount = column[i, a], x[a]
+                for c in range(6):
+                    farther[c] += z[c] * amount

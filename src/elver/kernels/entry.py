@@ -120,7 +120,7 @@ def compile_group(group: str) -> None:
     elif group == "statics":
         _bare_solver(rest.solve_static, _static_arguments)
     elif group == "explicit":
-        _bare_solver(explicit.march_explicit, _explicit_arguments)
+        _compiled(explicit.march_explicit, _explicit_signature())
         _plain(articulated.accelerations, _accelerations_signature)
     elif group == "one-step":
         _bare_solver(one_step.march_one_step, _one_step_arguments)
@@ -164,14 +164,19 @@ def _sweep() -> Any:
     return typeof(articulated.sweep_for(smallest_program()))
 
 
-def _explicit_arguments() -> tuple[Any, ...]:
-    return (_sweep(), _F1, _F2, _F3, _F3, _F2, _F2, _F2, _F1, _F3, _F3, _F3, _F2)
-
-
+@cache
 def _accelerations_signature() -> Any:
     program, work, _ = _named()
     residual = types.FunctionType(_residual_signature())
     return types.boolean(residual, program, work, _sweep(), _F2, _F2, _F2, _F1, _F1)
+
+
+@cache
+def _explicit_signature() -> Any:
+    program, work, scratch = _named()
+    pointers = types.FunctionType(_residual_signature()), types.FunctionType(_accelerations_signature())
+    records = (_F1, _F2, _F3, _F3, _F2, _F2, _F2, _F1, _F3, _F3, _F3, _F2)
+    return _INT(*pointers, program, work, scratch, _sweep(), *records)
 
 
 def _observe_signature() -> Any:
@@ -204,9 +209,16 @@ def march_one_step(*arguments: Any) -> int:
     return _solver(one_step.march_one_step, _one_step_arguments)(*arguments)
 
 
+@cache
+def _explicit() -> Callable[..., int]:
+    march = _plain(explicit.march_explicit, _explicit_signature)
+    residual, found = _pointers()[0], _Pointer(articulated.accelerations, _accelerations_signature())
+    return lambda *arguments: march(residual, found, *arguments)
+
+
 def march_explicit(*arguments: Any) -> int:
     """:func:`elver.kernels.explicit.march_explicit`, without its first two arguments."""
-    return _solver(explicit.march_explicit, _explicit_arguments)(*arguments)
+    return _explicit()(*arguments)
 
 
 def accelerations(*arguments: Any) -> bool:

@@ -1,12 +1,12 @@
 """The classical Runge-Kutta method of order 4 on the accelerations of a tree, for motions that are not stiff.
 
 A free base moves on SO(3)×R³ in the chart of each step: R = R_n exp(Θ), Θ' = T⁻¹(Θ) Ω, with the terms of T⁻¹ that the
-order asks for (Runge-Kutta-Munthe-Kaas). Stages are at the start, twice in the middle and at the end of the step.
+order asks for (Runge-Kutta-Munthe-Kaas). Stages are at the start, twice in the middle and at the end of the step. The
+accelerations at the end are the first stage of the next step.
 """
 
 from __future__ import annotations
 
-from elver.kernels.articulated import accelerations
 from elver.kernels.base_motion import orthonormalise, turned, unwind
 from elver.kernels.cache import kernel
 from elver.kernels.march import follow, is_far, record
@@ -16,7 +16,7 @@ __all__ = ["march_explicit"]
 
 @kernel
 def march_explicit(
-    evaluate_residual, evaluate_tangent, program, work, m, sweep, times, inputs, given_base, given_twist,
+    evaluate_residual, find_accelerations, program, work, m, sweep, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, out_q, out_base, out_twist, out_multipliers,
 ):
     """Steps over ``times``; returns the number of steps done (all, or the failing one's index).
@@ -27,117 +27,105 @@ def march_explicit(
     n, offset = q.shape[1], m.total.size - q.shape[1]
     for k in range(m.total.size):
         m.total[k] = 0.0
-    if not _stage(
-        evaluate_residual, program, work, m, sweep, 0, base, rates, q, multipliers, inputs[0], given_base[0],
-        given_twist[0], 0.0,
-    ):
-        return 0
-    _accept(m, sweep, offset, base, rates, q)
-    record(0, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
-    for step in range(times.size - 1):
-        h = times[step + 1] - times[step]
-        for stage in range(4):
-            if stage < 3:
-                row = 2 * step + (1 if stage < 2 else 2)
-                part = 0.5 * h if stage < 2 else h
-                _increment(m, sweep, stage, part)
-            else:
-                row = 2 * step + 2
-                for k in range(m.total.size):
-                    for rate in range(2):
-                        a, b, c, d = (
-                            sweep.slope[0, rate, k], sweep.slope[1, rate, k], sweep.slope[2, rate, k],
-                            sweep.slope[3, rate, k],
-                        )  # fmt: skip
-                        total = h / 6.0 * (a + 2.0 * (b + c) + d)
-                        if rate == 0:
-                            m.total[k] = total
-                        else:
-                            m.free[1, k] = total
-                if is_far(m.total, q, m.scale, offset, h, False):
-                    return step
-            if not _stage(
-                evaluate_residual, program, work, m, sweep, (stage + 1) % 4, base, rates, q, multipliers, inputs[row],
-                given_base[row], given_twist[row], 1.0,
-            ):
+        m.free[1, k] = 0.0
+    # one evaluation at the start, then four for each step: two in its middle, a trial of its end, its end
+    for evaluation in range(4 * (times.size - 1) + 1):
+        step, stage, row, finished = 0, 0, 0, True
+        if evaluation > 0:
+            step, stage = (evaluation - 1) // 4, (evaluation - 1) % 4
+            row = 2 * step + (1 if stage < 2 else 2)
+            finished = stage == 3
+            _increment(m.total, m.free, sweep.slope, stage, times[step + 1] - times[step])
+            if finished and is_far(m.total, q, m.scale, offset, times[step + 1] - times[step], False):
                 return step
-        _accept(m, sweep, offset, base, rates, q)
-        orthonormalise(base)
-        if unwind(program.wrap, q, m.small, m.stumpff):
-            for k in range(n):
-                sweep.slope[0, 0, offset + k] = q[1, k]
-                sweep.slope[0, 1, offset + k] = q[2, k]
-        record(step + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
+        _trial(
+            m.total, m.free, base, rates, q, given_base[row], given_twist[row], m.q, m.base, m.twist, m.small, m.stumpff
+        )
+        if not find_accelerations(
+            evaluate_residual, program, work, sweep, m.base, m.twist, m.q, multipliers, inputs[row]
+        ):
+            return step
+        _slopes(m.total, m.q, m.base, m.twist, m.small, sweep.slope[0 if finished else stage + 1])
+        if finished:
+            _accept(m.q, m.base, m.twist, sweep.slope[0], offset, base, rates, q)
+            orthonormalise(base)
+            if unwind(program.wrap, q, m.small, m.stumpff):
+                for k in range(n):
+                    sweep.slope[0, 0, offset + k] = q[1, k]
+                    sweep.slope[0, 1, offset + k] = q[2, k]
+            at = 0 if evaluation == 0 else step + 1
+            record(at, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
     return times.size - 1
 
 
 @kernel
-def _increment(m, sweep, stage, part):
-    """Increments of coordinates and rates to the next stage: a part of the step along the slopes of this one."""
-    for k in range(m.total.size):
-        m.total[k] = part * sweep.slope[stage, 0, k]
-        m.free[1, k] = part * sweep.slope[stage, 1, k]
+def _increment(total, free, slope, stage, h):
+    """Increments of coordinates and of rates (in free[1]) from the start of the step to the next evaluation."""
+    part = 0.5 * h if stage < 2 else h
+    for k in range(total.size):
+        if stage < 3:
+            total[k] = part * slope[stage, 0, k]
+            free[1, k] = part * slope[stage, 1, k]
+        else:
+            total[k] = h / 6.0 * (slope[0, 0, k] + 2.0 * (slope[1, 0, k] + slope[2, 0, k]) + slope[3, 0, k])
+            free[1, k] = h / 6.0 * (slope[0, 1, k] + 2.0 * (slope[1, 1, k] + slope[2, 1, k]) + slope[3, 1, k])
 
 
 @kernel
-def _stage(
-    evaluate_residual, program, work, m, sweep, stage, base, rates, q, multipliers, u, given_base, given_twist, moved
-):
-    """State at the increments m.total and m.free[1], its accelerations, and the slopes of a stage."""
-    n, offset = q.shape[1], m.total.size - q.shape[1]
+def _trial(total, free, base, rates, q, given_base, given_twist, trial, pose, twist, small, cs):
+    """The state at these increments; leaves the velocity of a free base in world axes in small[3, 0]."""
+    n, offset = q.shape[1], total.size - q.shape[1]
     for k in range(n):
-        m.q[0, k] = q[0, k] + moved * m.total[offset + k]
-        m.q[1, k] = q[1, k] + moved * m.free[1, offset + k]
-    if offset > 0:
-        turned(base, m.total, m.stumpff, m.base)
-        velocity = m.small[3]
-        for k in range(3):
-            m.base[3, k] = base[3, k] + m.total[3 + k]
-            m.twist[0, k] = rates[0, k] + moved * m.free[1, k]
-            velocity[0, k] = rates[0, 3 + k] + moved * m.free[1, 3 + k]
-        for k in range(3):
-            m.twist[0, 3 + k] = (
-                m.base[0, k] * velocity[0, 0] + m.base[1, k] * velocity[0, 1] + m.base[2, k] * velocity[0, 2]
-            )
-    else:
-        follow(given_base, given_twist, m.base, m.twist)
-    if not accelerations(evaluate_residual, program, work, sweep, m.base, m.twist, m.q, multipliers, u):
-        return False
-    for k in range(n):
-        sweep.slope[stage, 0, offset + k] = m.q[1, k]
-        sweep.slope[stage, 1, offset + k] = m.q[2, k]
-    if offset > 0:
-        W, V, A, x = m.twist[0], m.twist[0, 3:], m.twist[1], m.total
-        slope = sweep.slope[stage]
-        # T⁻¹(Θ) Ω = Ω + ½ Θ×Ω + 1/12 Θ×(Θ×Ω) + O(Θ⁴)
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            m.small[2, 0, i] = x[j] * W[k] - x[k] * W[j]
-            m.small[2, 1, i] = A[3 + i] + W[j] * V[k] - W[k] * V[j]
-        turn, acceleration = m.small[2, 0], m.small[2, 1]
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            slope[0, i] = W[i] + 0.5 * turn[i] + (x[j] * turn[k] - x[k] * turn[j]) / 12.0
-            slope[0, 3 + i] = velocity[0, i]
-            slope[1, i] = A[i]
-            slope[1, 3 + i] = (
-                m.base[i, 0] * acceleration[0] + m.base[i, 1] * acceleration[1] + m.base[i, 2] * acceleration[2]
-            )
-    return True
+        trial[0, k] = q[0, k] + total[offset + k]
+        trial[1, k] = q[1, k] + free[1, offset + k]
+    if offset == 0:
+        follow(given_base, given_twist, pose, twist)
+        return
+    turned(base, total, cs, pose)
+    velocity = small[3, 0]
+    for k in range(3):
+        pose[3, k] = base[3, k] + total[3 + k]
+        twist[0, k] = rates[0, k] + free[1, k]
+        velocity[k] = rates[0, 3 + k] + free[1, 3 + k]
+    for k in range(3):
+        twist[0, 3 + k] = pose[0, k] * velocity[0] + pose[1, k] * velocity[1] + pose[2, k] * velocity[2]
 
 
 @kernel
-def _accept(m, sweep, offset, base, rates, q):
-    """The last stage becomes the state; in the chart of the next step Θ = 0, so that Θ' = Ω."""
+def _slopes(total, trial, pose, twist, small, slope):
+    """Rates of the coordinates and of the rates at an evaluation."""
+    n, offset = trial.shape[1], total.size - trial.shape[1]
+    for k in range(n):
+        slope[0, offset + k] = trial[1, k]
+        slope[1, offset + k] = trial[2, k]
+    if offset == 0:
+        return
+    W, A, x, velocity, turn, a = twist[0], twist[1], total, small[3, 0], small[2, 0], small[2, 1]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        turn[i] = x[j] * W[k] - x[k] * W[j]
+        a[i] = A[3 + i] + W[j] * W[3 + k] - W[k] * W[3 + j]
+    # T⁻¹(Θ) Ω = Ω + ½ Θ×Ω + 1/12 Θ×(Θ×Ω) + O(Θ⁴)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        slope[0, i] = W[i] + 0.5 * turn[i] + (x[j] * turn[k] - x[k] * turn[j]) / 12.0
+        slope[0, 3 + i] = velocity[i]
+        slope[1, i] = A[i]
+        slope[1, 3 + i] = pose[i, 0] * a[0] + pose[i, 1] * a[1] + pose[i, 2] * a[2]
+
+
+@kernel
+def _accept(trial, pose, twist, slope, offset, base, rates, q):
+    """The last evaluation becomes the state; in the chart of the next step Θ = 0, so that Θ' = Ω."""
     for k in range(q.shape[1]):
-        q[0, k], q[1, k], q[2, k], q[3, k] = m.q[0, k], m.q[1, k], m.q[2, k], m.q[2, k]
+        q[0, k], q[1, k], q[2, k], q[3, k] = trial[0, k], trial[1, k], trial[2, k], trial[2, k]
     for i in range(4):
         for k in range(3):
-            base[i, k] = m.base[i, k]
+            base[i, k] = pose[i, k]
     if offset > 0:
         for k in range(3):
-            rates[0, k], rates[0, 3 + k] = m.twist[0, k], sweep.slope[0, 0, 3 + k]
-            sweep.slope[0, 0, k] = m.twist[0, k]
+            rates[0, k], rates[0, 3 + k] = twist[0, k], slope[0, 3 + k]
+            slope[0, k] = twist[0, k]
         for k in range(6):
-            rates[1, k] = sweep.slope[0, 1, k]
+            rates[1, k] = slope[1, k]
             rates[2, k] = rates[1, k]

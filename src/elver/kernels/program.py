@@ -100,7 +100,7 @@ class Program(NamedTuple):
 class Work(NamedTuple):
     """Scratch arrays, written by every evaluation."""
 
-    register: Floats  # (intervals, 3 registers, 6) jets of all registers
+    register: Floats  # (intervals, 3 registers + 1, 6) jets of all registers; last, c_1, c_2, c_3 of turning joints
     adjoint: Floats  # (registers, 6)
     pose: Floats  # (frames, 4, 3): rows of R, then p relative to the base
     eta: Floats  # (frames, 6) spatial twist, world axes, about the base point
@@ -157,7 +157,7 @@ def work_for(program: Program) -> Work:
     most = max(int(np.max(program.segment[:, 4])), 1)
     users, spans = program.user_frame.size, program.span_tendon.size
     return Work(
-        register=np.zeros((intervals, 3 * registers, 6)),
+        register=np.zeros((intervals, 3 * registers + 1, 6)),
         adjoint=np.zeros((registers, 6)),
         pose=np.zeros((frames, 4, 3)),
         eta=np.zeros((frames, 6)),

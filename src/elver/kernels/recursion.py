@@ -69,6 +69,8 @@ def forward(segment, fixed, poly_size, base, twist, register, jets, pose, eta, a
             elif kind == 1:
                 _real_stumpff(psi, last, cs)
                 _advance_pose(pose, before, i + 1, psi, last, cs)
+                kept = psi[psi.shape[0] - 1]
+                kept[0], kept[1], kept[2] = cs[1], cs[2], cs[3]
                 for k in range(6):
                     eta[i + 1, k] = eta[before, k]
                     acc[i + 1, k] = acc[before, k]
@@ -164,13 +166,13 @@ def _turn(psi, last, c, v):
 
 @inner("void(f8[:,::1], i8, f8[::1], f8[:,::1])")
 def _turn_transposed(psi, last, c, v):
-    """v[1, :3] = couple of T(-Θ)ᵀ f = c_1 f - c_2 Θ×f + c_3 Θ (Θ·f) for the couple f of v[0]."""
+    """v[1, :3] = couple of T(-Θ)ᵀ f = c_1 f - c_2 Θ×f + c_3 Θ (Θ·f) for the couple f of v[0]; c from c_1 on."""
     x, y, z = psi[last, 0], psi[last, 1], psi[last, 2]
     a, b, d = v[0, 0], v[0, 1], v[0, 2]
-    along = c[3] * (x * a + y * b + z * d)
-    v[1, 0] = c[1] * a - c[2] * (y * d - z * b) + along * x
-    v[1, 1] = c[1] * b - c[2] * (z * a - x * d) + along * y
-    v[1, 2] = c[1] * d - c[2] * (x * b - y * a) + along * z
+    along = c[2] * (x * a + y * b + z * d)
+    v[1, 0] = c[0] * a - c[1] * (y * d - z * b) + along * x
+    v[1, 1] = c[0] * b - c[1] * (z * a - x * d) + along * y
+    v[1, 2] = c[0] * d - c[1] * (x * b - y * a) + along * z
 
 
 @inner("void(f8[:,:,::1], i8, f8[:,::1], f8[:,:,::1], i8)")
@@ -478,9 +480,8 @@ def project(
             r = register[i]
             if kind == 1:
                 wrench_to_body(pose, before, force, i + 1, v, 0)
-                _real_stumpff(r, last, cs)
                 phi = moment_phi[i, 0]
-                _turn_transposed(r, last, cs, v)
+                _turn_transposed(r, last, r[r.shape[0] - 1], v)
                 for k in range(count):
                     residual[offset + first + k] += phi[k] * v[1, component[first + k]]
             elif kind == 2:

@@ -33,47 +33,84 @@ from elver.kernels.strain_loads import strain_tangent
 __all__ = ["evaluate_tangent", "tangent_backward", "world_inertia"]
 
 
-@inner("void(f8[:,::1], f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], f8[:,::1])")
-def world_inertia(M, pose, f, b, first, block, rotated):
-    """b[:, first : first+6] = M in world axes about the base point: blocks J, H, m rotated, then shifted by p."""
-    R, p = pose[f], pose[f, 3]
-    px, py, pz = p[0], p[1], p[2]
-    for which in range(3):
-        ro = 0 if which < 2 else 3
-        co = 0 if which == 0 else 3
-        for i in range(3):
-            for k in range(3):
-                block[i, k] = M[ro + i, co] * R[k, 0] + M[ro + i, co + 1] * R[k, 1] + M[ro + i, co + 2] * R[k, 2]
-        for i in range(3):
-            for k in range(3):
-                b[ro + i, first + co + k] = R[i, 0] * block[0, k] + R[i, 1] * block[1, k] + R[i, 2] * block[2, k]
-    linear = first + 3
-    for i in range(3):
-        for k in range(3):
-            rotated[i, k] = b[i, linear + k]
-    for k in range(3):  # H += p̂ m
-        m0, m1, m2 = b[3, linear + k], b[4, linear + k], b[5, linear + k]
-        b[0, linear + k] += py * m2 - pz * m1
-        b[1, linear + k] += pz * m0 - px * m2
-        b[2, linear + k] += px * m1 - py * m0
-    for i in range(3):  # J += p̂ Hᵀ (unshifted) - H (shifted) p̂
-        h0, h1, h2 = b[i, linear], b[i, linear + 1], b[i, linear + 2]
-        b[i, first] -= h1 * pz - h2 * py
-        b[i, first + 1] -= h2 * px - h0 * pz
-        b[i, first + 2] -= h0 * py - h1 * px
-        t0, t1, t2 = rotated[i, 0], rotated[i, 1], rotated[i, 2]
-        b[0, first + i] += py * t2 - pz * t1
-        b[1, first + i] += pz * t0 - px * t2
-        b[2, first + i] += px * t1 - py * t0
-    for i in range(3):
-        for k in range(3):
-            b[3 + k, first + i] = b[i, linear + k]
+@inner("UniTuple(f8, 9)(f8[:,::1], i8, i8, f8[:,:,::1], i8)")
+def _turned_block(M, i, k, pose, f):
+    """R M[i : i+3, k : k+3] Rᵀ, row by row."""
+    r00, r01, r02 = pose[f, 0, 0], pose[f, 0, 1], pose[f, 0, 2]
+    r10, r11, r12 = pose[f, 1, 0], pose[f, 1, 1], pose[f, 1, 2]
+    r20, r21, r22 = pose[f, 2, 0], pose[f, 2, 1], pose[f, 2, 2]
+    m00, m01, m02 = M[i, k], M[i, k + 1], M[i, k + 2]
+    m10, m11, m12 = M[i + 1, k], M[i + 1, k + 1], M[i + 1, k + 2]
+    m20, m21, m22 = M[i + 2, k], M[i + 2, k + 1], M[i + 2, k + 2]
+    t00 = r00 * m00 + r01 * m10 + r02 * m20
+    t01 = r00 * m01 + r01 * m11 + r02 * m21
+    t02 = r00 * m02 + r01 * m12 + r02 * m22
+    t10 = r10 * m00 + r11 * m10 + r12 * m20
+    t11 = r10 * m01 + r11 * m11 + r12 * m21
+    t12 = r10 * m02 + r11 * m12 + r12 * m22
+    t20 = r20 * m00 + r21 * m10 + r22 * m20
+    t21 = r20 * m01 + r21 * m11 + r22 * m21
+    t22 = r20 * m02 + r21 * m12 + r22 * m22
+    return (
+        t00 * r00 + t01 * r01 + t02 * r02, t00 * r10 + t01 * r11 + t02 * r12, t00 * r20 + t01 * r21 + t02 * r22,
+        t10 * r00 + t11 * r01 + t12 * r02, t10 * r10 + t11 * r11 + t12 * r12, t10 * r20 + t11 * r21 + t12 * r22,
+        t20 * r00 + t21 * r01 + t22 * r02, t20 * r10 + t21 * r11 + t22 * r12, t20 * r20 + t21 * r21 + t22 * r22,
+    )  # fmt: skip
+
+
+@inner("b1(f8[:,::1])")
+def _is_rigid(M):
+    """True without added mass: the same mass in all directions, and a first moment."""
+    return (
+        M[3, 3] == M[4, 4] and M[4, 4] == M[5, 5] and M[3, 4] == 0.0 and M[3, 5] == 0.0 and M[4, 5] == 0.0
+        and M[0, 3] == 0.0 and M[1, 4] == 0.0 and M[2, 5] == 0.0
+        and M[0, 4] == -M[1, 3] and M[2, 3] == -M[0, 5] and M[1, 5] == -M[2, 4]
+    )  # fmt: skip
+
+
+@inner("void(f8[:,::1], f8[:,:,::1], i8, f8[:,::1], i8)")
+def world_inertia(M, pose, f, b, c):
+    """b[:, c : c+6] = M in world axes about the base point: its blocks J, H, m rotated, then shifted by p."""
+    x, y, z = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
+    if _is_rigid(M):
+        mass, c0, c1, c2 = M[3, 3], M[2, 4], M[0, 5], M[1, 3]
+        m00, m01, m02, m11, m12, m22 = mass, 0.0, 0.0, mass, 0.0, mass
+        # G = hat of the turned first moment
+        g21 = pose[f, 0, 0] * c0 + pose[f, 0, 1] * c1 + pose[f, 0, 2] * c2
+        g02 = pose[f, 1, 0] * c0 + pose[f, 1, 1] * c1 + pose[f, 1, 2] * c2
+        g10 = pose[f, 2, 0] * c0 + pose[f, 2, 1] * c1 + pose[f, 2, 2] * c2
+        g00, g11, g22, g12, g20, g01 = 0.0, 0.0, 0.0, -g21, -g02, -g10
+    else:
+        m00, m01, m02, _, m11, m12, _, _, m22 = _turned_block(M, 3, 3, pose, f)
+        g00, g01, g02, g10, g11, g12, g20, g21, g22 = _turned_block(M, 0, 3, pose, f)
+    j00, j01, j02, _, j11, j12, _, _, j22 = _turned_block(M, 0, 0, pose, f)
+    # H = G + p̂ m
+    h00, h01, h02 = g00 + y * m02 - z * m01, g01 + y * m12 - z * m11, g02 + y * m22 - z * m12
+    h10, h11, h12 = g10 + z * m00 - x * m02, g11 + z * m01 - x * m12, g12 + z * m02 - x * m22
+    h20, h21, h22 = g20 + x * m01 - y * m00, g21 + x * m11 - y * m01, g22 + x * m12 - y * m02
+    # J + p̂ Gᵀ - H p̂
+    b[0, c] = j00 + (y * g02 - z * g01) + (y * h02 - z * h01)
+    b[0, c + 1] = j01 + (y * g12 - z * g11) + (z * h00 - x * h02)
+    b[0, c + 2] = j02 + (y * g22 - z * g21) + (x * h01 - y * h00)
+    b[1, c + 1] = j11 + (z * g10 - x * g12) + (z * h10 - x * h12)
+    b[1, c + 2] = j12 + (z * g20 - x * g22) + (x * h11 - y * h10)
+    b[2, c + 2] = j22 + (x * g21 - y * g20) + (x * h21 - y * h20)
+    b[1, c], b[2, c], b[2, c + 1] = b[0, c + 1], b[0, c + 2], b[1, c + 2]
+    b[0, c + 3], b[0, c + 4], b[0, c + 5] = h00, h01, h02
+    b[1, c + 3], b[1, c + 4], b[1, c + 5] = h10, h11, h12
+    b[2, c + 3], b[2, c + 4], b[2, c + 5] = h20, h21, h22
+    b[3, c], b[3, c + 1], b[3, c + 2] = h00, h10, h20
+    b[4, c], b[4, c + 1], b[4, c + 2] = h01, h11, h21
+    b[5, c], b[5, c + 1], b[5, c + 2] = h02, h12, h22
+    b[3, c + 3], b[3, c + 4], b[3, c + 5] = m00, m01, m02
+    b[4, c + 3], b[4, c + 4], b[4, c + 5] = m01, m11, m12
+    b[5, c + 3], b[5, c + 4], b[5, c + 5] = m02, m12, m22
 
 
 @inner
 def tangent_backward(
     inertia, weight, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
-    pose, eta, B, v, maps,
+    pose, eta, B, v,
 ):
     """Matrices [K D M] of each frame: variation of its demanded wrench with (ζ, ζ', ζ''), not yet summed."""
     scale = 1.0
@@ -101,7 +138,7 @@ def tangent_backward(
             add_hat(b, 3, 0, -weight[f, 0], gx, gy, gz)
         if not has_inertia(inertia[f]):
             continue
-        world_inertia(inertia[f], pose, f, b, 12, maps[0, 0], maps[1, 0])
+        world_inertia(inertia[f], pose, f, b, 12)
         if jets == 3:
             # D = -( M ad(η) + ad(η)ᵀ M + adT(M η) )
             e = eta[f]
@@ -170,7 +207,7 @@ def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, 
     # Matrices of single frames
     tangent_backward(
         p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
-        inputs, jets, pose, eta, B, v, maps,
+        inputs, jets, pose, eta, B, v,
     )
     frame_load_tangent(p.slide_frame, p.slide, p.user_frame, w.user_tangent, jets, pose, eta, B, v)
     strip_tangent(p.strip_frame, p.strip_pose, p.strip, jets, pose, eta, B, v, w.strip_pose, w.strip_slope)

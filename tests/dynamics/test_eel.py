@@ -220,6 +220,18 @@ def test_mass_matrix_and_bias_are_the_dense_model(pair):
     assert gap(M[:6, :6], SWAP @ J[0] @ SWAP) < 1e-12
 
 
+def test_energy_and_momentum_of_links_and_rotors(pair):
+    """Without water; momentum about the origin of the world, that of the reference at the head in its axes."""
+    loads = [load for load in pair.system.loads if not isinstance(load, ev.Morison | ev.Buoyancy)]
+    dry = ev.System(pair.system.mechanism, loads=loads)
+    state = random_state(pair, 5)
+    V0 = head_twist(state)
+    expected = oracle.kinetic_energy(pair.eel, state.q, state.q_dot, V0)
+    assert ev.energy(dry, state).kinetic == pytest.approx(expected, rel=1e-12)  # rounding
+    at_head = SWAP @ oracle.momentum(pair.eel, state.q, state.q_dot, V0)
+    assert gap(ev.momentum(dry, state), se3.coAd(state.g) @ at_head) < 1e-12
+
+
 @pytest.mark.parametrize("seed", [6, 7, 8])
 def test_there_and_back_with_36_joints_in_water(seed):
     """Acceptance 4: |Δq̈| ≤ 1e-9, |ΔV̇_0| ≤ 1e-10."""

@@ -40,7 +40,7 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
     kernels, a, u = prepare(system, state, inputs)
     if type(kernels) is Core and not kernels.rows:
         sweep = kernels.sweep
-        if entry.accelerations(kernels.program, kernels.work, sweep, a.base, a.twist, a.q, a.multipliers, u):
+        if entry.accelerations(kernels.robot, sweep, a.base, a.twist, a.q, a.multipliers, u):
             return state.with_(q=a.q[0], q_dot=a.q[1], q_ddot=a.q[2], eta_dot=a.twist[1])
     return _dense(system, state, inputs)
 
@@ -102,7 +102,7 @@ def floating_inverse_dynamics(
     if type(kernels) is not Core or kernels.rows:
         raise BadInput("floating_inverse_dynamics: for trees without closures and feedback; use forward_dynamics")
     sweep = kernels.sweep._replace(given=np.ones(system.n, dtype=np.int64))
-    if not entry.accelerations(kernels.program, kernels.work, sweep, a.base, a.twist, a.q, a.multipliers, u):
+    if not entry.accelerations(kernels.robot, sweep, a.base, a.twist, a.q, a.multipliers, u):
         raise BadInput(
             "floating_inverse_dynamics: the composite inertia of the robot is singular, so the acceleration of its "
             "base is not determined: give its bodies mass (kg) and inertia (kg m²) about all axes"

@@ -10,13 +10,14 @@ from __future__ import annotations
 from elver.kernels.base_motion import orthonormalise, turned, unwind
 from elver.kernels.cache import kernel
 from elver.kernels.march import follow, is_far, record
+from elver.kernels.robot import unpack
 
 __all__ = ["march_explicit"]
 
 
 @kernel
 def march_explicit(
-    evaluate_residual, find_accelerations, program, work, m, sweep, times, inputs, given_base, given_twist,
+    evaluate_residual, find_accelerations, robot, m, sweep, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, out_q, out_base, out_twist, out_multipliers,
 ):
     """Steps over ``times``; returns the number of steps done (all, or the failing one's index).
@@ -24,6 +25,7 @@ def march_explicit(
     Inputs and the motion of a driven base have a row for the first time, then two for each step: its middle, its end.
     State in place: base (4, 3), rates (3, 6) = (Ω; ṗ) and their rates, q (4, n). Outputs have one row per time.
     """
+    program, _ = unpack(robot)
     n, offset = q.shape[1], m.total.size - q.shape[1]
     for k in range(m.total.size):
         m.total[k] = 0.0
@@ -41,9 +43,7 @@ def march_explicit(
         _trial(
             m.total, m.free, base, rates, q, given_base[row], given_twist[row], m.q, m.base, m.twist, m.small, m.stumpff
         )
-        if not find_accelerations(
-            evaluate_residual, program, work, sweep, m.base, m.twist, m.q, multipliers, inputs[row]
-        ):
+        if not find_accelerations(evaluate_residual, robot, sweep, m.base, m.twist, m.q, multipliers, inputs[row]):
             return step
         _slopes(m.total, m.q, m.base, m.twist, m.small, sweep.slope[0 if finished else stage + 1])
         if finished:

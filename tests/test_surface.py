@@ -45,11 +45,11 @@ def test_importing_elver_alone_is_light() -> None:
 def test_the_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     monkeypatch.setenv("MPLBACKEND", "Agg")
     space: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), space)
     assert space["bent"].stable  # type: ignore[attr-defined]
-    for run in ("run", "swing"):
+    for run in ("run", "swing", "swim", "soft"):
         assert space[run].attrs["status"] == "complete"  # type: ignore[attr-defined]

@@ -7,6 +7,8 @@ accelerations at the end are the first stage of the next step.
 
 from __future__ import annotations
 
+import numpy as np
+
 from elver.kernels.base_motion import orthonormalise, turned, unwind
 from elver.kernels.cache import kernel
 from elver.kernels.march import follow, is_far, record
@@ -38,7 +40,10 @@ def march_explicit(
             row = 2 * step + (1 if stage < 2 else 2)
             finished = stage == 3
             _increment(m.total, m.free, sweep.slope, stage, times[step + 1] - times[step])
-            if finished and is_far(m.total, q, m.scale, offset, times[step + 1] - times[step], False):
+            if finished and (
+                is_far(m.total, q, m.scale, offset, times[step + 1] - times[step], False)
+                or _is_unstable(sweep.given, sweep.slope, m.scale, offset, times[step + 1] - times[step])
+            ):
                 return step
         _trial(
             m.total, m.free, base, rates, q, given_base[row], given_twist[row], m.q, m.base, m.twist, m.small, m.stumpff
@@ -56,6 +61,24 @@ def march_explicit(
             at = 0 if evaluation == 0 else step + 1
             record(at, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
     return times.size - 1
+
+
+@kernel
+def _is_unstable(given, slope, scale, offset, h):
+    """True where the step is too long for the fastest motion in it: h ω > 2.8, the limit of stability.
+
+    The two stages in the middle differ by δx = ½h (x'_2 - x'_1) and their accelerations by about ω² δx, for an
+    oscillation as for drag.
+    """
+    far, fast = 0.0, 0.0
+    for k in range(scale.size):
+        if k < offset or given[k - offset] == 0:
+            far += (0.5 * h * (slope[1, 0, k] - slope[0, 0, k]) / scale[k]) ** 2
+            fast += ((slope[2, 1, k] - slope[1, 1, k]) / scale[k]) ** 2
+    if not fast < np.inf:
+        return True
+    # below this distance differences are rounding
+    return far > 1e-20 and h**4 * fast > 2.8**4 * far
 
 
 @kernel

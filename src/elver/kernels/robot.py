@@ -34,7 +34,7 @@ def robot_of(program: Program, work: Work) -> NDArray[np.int64]:
     """Addresses and shapes of all arrays, which must have the layout that the kernels were compiled for."""
     words: list[int] = []
     for value, named in zip((program, work), named_types()):
-        for name, array, kind in zip(value._fields, value, named.types):
+        for name, array, kind in zip(named.fields, value, named.types):
             if typeof(array) != kind:
                 raise TypeError(f"{type(value).__name__}.{name} is {typeof(array)}: the kernels want {kind}")
             words += [array.ctypes.data, *array.shape]

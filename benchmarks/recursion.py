@@ -34,14 +34,14 @@ def loops() -> tuple[Callable[..., None], Callable[..., None]]:
     """
 
     @numba.njit
-    def inverse_dynamics(program, work, base, twist, q, multipliers, inputs, jets, calls):
+    def inverse_dynamics(robot, base, twist, q, multipliers, inputs, jets, calls):
         for _ in range(calls):
-            evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets)
+            evaluate_residual(robot, base, twist, q, multipliers, inputs, jets)
 
     @numba.njit
-    def tangent(program, work, base, q, multipliers, inputs, columns, weights, jets, calls):
+    def tangent(robot, base, q, multipliers, inputs, columns, weights, jets, calls):
         for _ in range(calls):
-            evaluate_tangent(program, work, base, q, multipliers, inputs, columns, weights, jets)
+            evaluate_tangent(robot, base, q, multipliers, inputs, columns, weights, jets)
 
     return inverse_dynamics, tangent
 
@@ -51,7 +51,7 @@ class Evaluations:
 
     def __init__(self, system: ev.System) -> None:
         kernels, random = core(system), np.random.default_rng(0)
-        self.program, self.work = kernels.program, kernels.work
+        self.program, self.work, self.robot = kernels.program, kernels.work, kernels.robot
         rest = arrays(system.rest())
         self.base, self.twist = rest.base, rest.twist
         self.q = rest.q + kernels.assembly.scale * random.normal(size=(3, system.n)) * [[0.1], [1.0], [10.0]]
@@ -63,12 +63,12 @@ class Evaluations:
     def inverse_dynamics(self, calls: int) -> None:
         """``calls`` residuals."""
         state: tuple[Any, ...] = (self.base, self.twist, self.q, self.multipliers, self.inputs)
-        loops()[0](self.program, self.work, *state, 3, calls)
+        loops()[0](self.robot, *state, 3, calls)
 
     def newton_matrix(self, calls: int) -> None:
         """``calls`` tangents."""
         state: tuple[Any, ...] = (self.base, self.q, self.multipliers, self.inputs, self.columns, self.weights)
-        loops()[1](self.program, self.work, *state, 3, calls)
+        loops()[1](self.robot, *state, 3, calls)
 
     def error(self) -> float:
         """Largest difference of the residual to the readable twin, over its largest entry."""

@@ -80,7 +80,7 @@ def _scalar(name: str, value: Any, unit: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise BadInput(f"{name} = {value!r}: expected a number in {unit}") from None
+        raise BadInput(f"{name} = {value!r}: expected a number" + (f" in {unit}" if unit else "")) from None
     if not np.isfinite(number):
         raise BadInput(f"{name} = {number} {unit}".rstrip() + ": must be a finite number")
     return number

@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
+from elver.bodies import RigidBody
 from elver.environment import (
     Buoyancy,
     DistributedWrench,
@@ -164,9 +166,33 @@ class System:
                     if part in wet:
                         raise BadInput(f"{part.name!r} is both in {wet[part]!r} and in {load.name!r}; {remedy}")
                     wet[part] = load.name
+        for load in self.loads:
+            if isinstance(load, Lighthill):
+                for nose, tail in pairwise(load.parts):
+                    self._check_follows(load.name, nose, tail)
         floats = next((load for load in self.loads if isinstance(load, Buoyancy)), None)
         if floats is not None and not any(isinstance(load, Gravity) for load in self.loads):
             raise BadInput(f"{floats.name!r}: without Gravity in loads nothing is buoyant; add Gravity()")
+
+    def _check_follows(self, name: str, nose: Part, tail: Part) -> None:
+        """``tail`` is joined to the end of ``nose``, directly or by parts without mass."""
+        reached, seen = [nose], {nose}
+        while reached:
+            part = reached.pop()
+            for joint in self.mechanism.joints:
+                for here, there in ((joint.a, joint.b), (joint.b, joint.a)):
+                    wrong_end = isinstance(part, Rod) and here.part is part and here.s < 0.5 * part.length
+                    if here.part is not part or there.part in seen or there.part == "world" or wrong_end:
+                        continue
+                    if there.part is tail and not (isinstance(tail, Rod) and there.s > 0.5 * tail.length):
+                        return
+                    if isinstance(there.part, RigidBody) and there.part.mass == 0.0:
+                        seen.add(there.part)
+                        reached.append(there.part)
+        raise BadInput(
+            f"fluid {name!r}: {tail.name!r} is not joined to the end of {nose.name!r}; list the parts from nose to "
+            "tail, each rod from base to tip"
+        )
 
     def immersed(self, load: Fluid | Buoyancy) -> tuple[Part, ...]:
         """Parts that are in the water of ``load``: those listed, else all rods and all bodies with mass."""

@@ -675,6 +675,10 @@ def test_numbers_of_a_fluid_are_checked(law, given, message):
         ({"drag": (0.01, 1.0, 1.0)}, r"drag = \(0.01, 1.0, 1.0\): give 4 numbers, C_x, C_y, C_z, C_roll"),
         ({"stations": 1}, r"stations = 1; give a whole number of at least 2"),
         ({"stations": 2.5}, r"stations = 2.5; give a whole number of at least 2"),
+        ({"stations": "a"}, r"stations = 'a'; give a whole number of at least 2"),
+        ({"stations": np.nan}, r"stations = nan; give a whole number of at least 2"),
+        ({"added_mass": ((1, 2), (1,))}, r"added_mass = .*: give 3 numbers, C_y, C_z, C_roll"),
+        ({"drag": (1, 1, 1, "x")}, r"C_roll = 'x': expected a number$"),
         ({"parts": []}, r"parts is empty"),
         ({"parts": ["head"]}, r"parts contains 'head'; give rods and rigid bodies"),
     ],
@@ -712,6 +716,21 @@ def test_lighthill_wants_rods_that_bend():
     ev.Lighthill([ev.Rod(0.5, ev.Circle(0.02), FLESH, ev.Legendre.kirchhoff(1))])
     with pytest.raises(ev.BadInput, match=r"list the parts from nose to tail"):
         ev.Lighthill(None)
+
+
+def test_lighthill_wants_parts_from_nose_to_tail():
+    head, joint = body(name="head"), ev.RigidBody.massless("joint")
+    first, last = (ev.Rod(0.5, ev.Circle(0.02), FLESH, ev.Legendre.planar(1), name=name) for name in ("first", "last"))
+    neck = [ev.Revolute((head, (0.2, 0.0, 0.0)), joint, axis="z"), ev.Revolute(joint, (first, "base"), axis="y")]
+    robot = ev.Mechanism([ev.Floating("world", head), *neck, ev.Fixed((first, "tip"), (last, "base"))])
+    ev.System(robot, loads=[ev.Lighthill([head, first, last])])
+    for parts, message in (
+        ([first, head, last], "'head' is not joined to the end of 'first'"),
+        ([head, last], "'last' is not joined to the end of 'head'"),
+        ([last, first], "'first' is not joined to the end of 'last'"),
+    ):
+        with pytest.raises(ev.BadInput, match=f"{message}; list the parts from nose to tail"):
+            ev.System(robot, loads=[ev.Lighthill(parts)])
 
 
 @pytest.mark.parametrize("law", [lambda part: ev.Morison(), lambda part: ev.Lighthill([part])])

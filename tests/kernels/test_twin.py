@@ -7,6 +7,7 @@ import pytest
 
 from elver.kernels.evaluate import evaluate_residual
 from elver.kernels.program import work_for
+from elver.kernels.robot import robot_of
 from elver.kernels.tangent import evaluate_tangent
 from elver.kernels.twin import twin_residual, twin_tangent
 
@@ -92,8 +93,9 @@ def test_redundant_rows_ask_for_a_zero_multiplier(robot):
     work, columns = work_for(program), np.zeros((18, 6))
     columns[:6] = np.eye(6)
     weights = np.array([1.0, 0.0, 0.0])
-    evaluate_residual(program, work, a.base, a.twist, a.q, a.multipliers, u, 3)
-    evaluate_tangent(program, work, a.base, a.q, a.multipliers, u, columns, weights, 3)
+    at = robot_of(program, work)
+    evaluate_residual(at, a.base, a.twist, a.q, a.multipliers, u, 3)
+    evaluate_tangent(at, a.base, a.q, a.multipliers, u, columns, weights, 3)
     row = r.core.coordinates + 2
     assert work.residual[row] == a.multipliers[2]
     np.testing.assert_array_equal(work.matrix[row], np.eye(work.matrix.shape[0])[row])

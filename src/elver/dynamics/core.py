@@ -24,7 +24,8 @@ from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry
 from elver.kernels.articulated import Sweep, sweep_for
 from elver.kernels.march import March
-from elver.kernels.program import Program, Work, work_for
+from elver.kernels.program import Program, work_for
+from elver.kernels.robot import robot_of
 from elver.kernels.warmup import ensure
 from elver.lie import se3
 from elver.mechanism import Driven
@@ -72,8 +73,7 @@ class Core:
     def __init__(self, system: System) -> None:
         self.system = system
         self.assembly: Assembly = assembly_of(system)
-        self.program: Program = self.assembly.program
-        self.work: Work = work_for(self.program)
+        self._take(self.assembly.program)
         self.n = system.n
         self.coordinates = self.n + 6 * int(system.free)
         self.rows = len(system.multipliers)
@@ -82,11 +82,17 @@ class Core:
         if len(self.program.row_axes):
             self._reduce_rows()
 
+    def _take(self, program: Program) -> None:
+        """Work on this program."""
+        self.program = program
+        self.work = work_for(program)
+        self.robot = robot_of(program, self.work)
+
     def _measure_cables(self) -> None:
         """Add the free spans at the start of the joints to the length of cables at rest."""
         u = self.system.input_vector(self.system.signals(None), 0.0)
         rest = arrays(self.system.rest())
-        entry.evaluate_residual(self.program, self.work, rest.base, rest.twist, rest.q, rest.multipliers, u, 1)
+        entry.evaluate_residual(self.robot, rest.base, rest.twist, rest.q, rest.multipliers, u, 1)
         self.program.tendon_length[:] += self.work.tendon_span
 
     def _reduce_rows(self) -> None:
@@ -212,7 +218,7 @@ class Core:
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
-        entry.evaluate_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        entry.evaluate_residual(self.robot, a.base, a.twist, a.q, a.multipliers, u, jets)
         return self.work.residual.copy()
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
@@ -220,9 +226,9 @@ class Core:
         columns = np.zeros((18, 6))
         for k in range(3):
             columns[6 * k : 6 * k + 6] = weights[k] * np.eye(6)
-        entry.evaluate_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        entry.evaluate_residual(self.robot, a.base, a.twist, a.q, a.multipliers, u, jets)
         entry.evaluate_tangent(
-            self.program, self.work, a.base, a.q, a.multipliers, u, columns, np.array(weights, dtype=float), jets
+            self.robot, a.base, a.q, a.multipliers, u, columns, np.array(weights, dtype=float), jets
         )
         return self.work.matrix.copy()
 
@@ -265,8 +271,8 @@ class Core:
         if not self.program.imposed.size:
             return self
         other = copy(self)
-        other.program = self.program._replace(imposed=np.zeros((0, 4), dtype=np.int64))
-        other.work = work_for(other.program)
+        other._take(self.program._replace(imposed=np.zeros((0, 4), dtype=np.int64)))
+        other.__dict__.pop("sweep", None)
         return other
 
     @cached_property
@@ -280,15 +286,15 @@ class Core:
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium: :func:`elver.kernels.rest.solve_static`."""
-        return entry.solve_static(self.program, self.work, scratch, *arguments)
+        return entry.solve_static(self.robot, scratch, *arguments)
 
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps: :func:`elver.kernels.one_step.march_one_step`."""
-        return entry.march_one_step(self.program, self.work, scratch, *arguments)
+        return entry.march_one_step(self.robot, scratch, *arguments)
 
     def march_explicit(self, scratch: March, *arguments: Any) -> int:
         """Runge-Kutta steps: :func:`elver.kernels.explicit.march_explicit`."""
-        return entry.march_explicit(self.program, self.work, scratch, self.sweep, *arguments)
+        return entry.march_explicit(self.robot, scratch, self.sweep, *arguments)
 
     @cached_property
     def sweep(self) -> Sweep:
@@ -297,7 +303,7 @@ class Core:
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps: :func:`elver.kernels.gauss.march_gauss`."""
-        return entry.march_gauss(self.program, self.work, scratch, *arguments)
+        return entry.march_gauss(self.robot, scratch, *arguments)
 
 
 def core(system: System) -> Core:
@@ -448,7 +454,7 @@ def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: 
     T, frames = base.shape[0], kernels.program.inertia.shape[0]
     out = Observation(np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, 3)), np.zeros((T, 6)))
     entry.observe_states(
-        kernels.program, kernels.work, base, twist, q, inputs, 3, out.position, out.rotation, out.energy, out.momentum
+        kernels.robot, base, twist, q, inputs, 3, out.position, out.rotation, out.energy, out.momentum
     )
     return out
 

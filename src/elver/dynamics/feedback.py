@@ -17,7 +17,6 @@ from elver.dynamics.core import Arrays, Core
 from elver.environment import Feedback, JointFeedback
 from elver.kernels import articulated, entry, explicit, gauss, one_step, rest
 from elver.kernels.march import March
-from elver.kernels.program import Program, Work
 from elver.lie import se3
 
 __all__ = ["FeedbackCore"]
@@ -30,21 +29,20 @@ class FeedbackCore(Core):
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
-        self._fill_residual(self.program, self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        self._fill_residual(None, a.base, a.twist, a.q, a.multipliers, u, jets)
         return self.work.residual.copy()
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
         """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
-        self._listen(self.work, a.base, a.twist, a.q, a.multipliers, u, jets)
+        self._listen(a.base, a.twist, a.q, a.multipliers, u, jets)
         matrix = super().tangent(a, u, weights, jets)
         self._control_tangent(matrix, a.q, u, weights, jets)
         return matrix
 
-    def _listen(
-        self, work: Work, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
-    ) -> None:
+    def _listen(self, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int) -> None:
         """Wrenches and tangents of all feedback at this state."""
-        entry.evaluate_residual(self.program, work, base, twist, q, multipliers, u, jets)
+        work = self.work
+        entry.evaluate_residual(self.robot, base, twist, q, multipliers, u, jets)
         wrenches = [part for part in self.system.feedback if isinstance(part, Feedback)]
         for k, (part, f) in enumerate(zip(wrenches, self.program.user_frame, strict=True)):
             g = np.eye(4)
@@ -55,19 +53,18 @@ class FeedbackCore(Core):
             work.user_wrench[k], work.user_tangent[k] = part.evaluate(float(u[-1]), g, eta)
 
     def _fill_residual(
-        self, program: Program, work: Work, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
+        self, _: Any, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
     ) -> None:
-        self._listen(work, base, twist, q, multipliers, u, jets)
-        entry.evaluate_residual(program, work, base, twist, q, multipliers, u, jets)
+        self._listen(base, twist, q, multipliers, u, jets)
+        entry.evaluate_residual(self.robot, base, twist, q, multipliers, u, jets)
         for rows, part in self._controllers():
-            work.residual[rows] -= part.evaluate(float(u[-1]), q[0], q[1] if jets == 3 else 0.0 * q[1])[0]
+            self.work.residual[rows] -= part.evaluate(float(u[-1]), q[0], q[1] if jets == 3 else 0.0 * q[1])[0]
 
     def _fill_tangent(
-        self, program: Program, work: Work, base: Array, q: Array, multipliers: Array, u: Array, columns: Array,
-        weights: Array, jets: int,
-    ) -> None:  # fmt: skip
-        entry.evaluate_tangent(program, work, base, q, multipliers, u, columns, weights, jets)
-        self._control_tangent(work.matrix, q, u, weights, jets)
+        self, _: Any, base: Array, q: Array, multipliers: Array, u: Array, columns: Array, weights: Array, jets: int
+    ) -> None:
+        entry.evaluate_tangent(self.robot, base, q, multipliers, u, columns, weights, jets)
+        self._control_tangent(self.work.matrix, q, u, weights, jets)
 
     def _control_tangent(self, matrix: Array, q: Array, u: Array, weights: Sequence[float] | Array, jets: int) -> None:
         """Subtract the variation of the efforts on joints."""
@@ -96,7 +93,7 @@ class FeedbackCore(Core):
         """Runge-Kutta steps, in Python."""
         run, accelerations = entry.as_python(explicit.march_explicit), entry.as_python(articulated.accelerations)
         return int(
-            run(self._fill_residual, accelerations, self.program, self.work, scratch, self.sweep, *arguments)
+            run(self._fill_residual, accelerations, (self.program, self.work), scratch, self.sweep, *arguments)
         )
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
@@ -105,4 +102,4 @@ class FeedbackCore(Core):
 
     def _solve(self, function: Any, scratch: March, *arguments: Any) -> int:
         run = entry.as_python(function)
-        return int(run(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
+        return int(run(self._fill_residual, self._fill_tangent, (self.program, self.work), scratch, *arguments))

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
-from elver.dynamics.core import Arrays, Core, closures_along, inverse_dynamics, prepare, tangent_inverse_dynamics
+from elver.dynamics.core import (
+    Arrays,
+    Core,
+    closures_along,
+    inverse_dynamics,
+    mass_matrix,
+    prepare,
+    tangent_inverse_dynamics,
+)
 from elver.errors import BadInput
 from elver.kernels import entry
 from elver.system import Inputs, State, System
@@ -30,6 +38,7 @@ Array = NDArray[np.float64]
 
 # Below this, relative to the largest, a singular value is rounding.
 _RANK = 1e-14
+_BASE = tuple(f"base/{what}_{axis}" for what in ("rotation", "position") for axis in "xyz")
 
 
 def forward_dynamics(system: System, state: State, inputs: Inputs | None = None) -> State:
@@ -40,7 +49,7 @@ def forward_dynamics(system: System, state: State, inputs: Inputs | None = None)
     kernels, a, u = prepare(system, state, inputs)
     if type(kernels) is Core and not kernels.rows:
         sweep = kernels.sweep
-        if entry.accelerations(kernels.program, kernels.work, sweep, a.base, a.twist, a.q, a.multipliers, u):
+        if entry.accelerations(kernels.robot, sweep, a.base, a.twist, a.q, a.multipliers, u):
             return state.with_(q=a.q[0], q_dot=a.q[1], q_ddot=a.q[2], eta_dot=a.twist[1])
     return _dense(system, state, inputs)
 
@@ -102,10 +111,13 @@ def floating_inverse_dynamics(
     if type(kernels) is not Core or kernels.rows:
         raise BadInput("floating_inverse_dynamics: for trees without closures and feedback; use forward_dynamics")
     sweep = kernels.sweep._replace(given=np.ones(system.n, dtype=np.int64))
-    if not entry.accelerations(kernels.program, kernels.work, sweep, a.base, a.twist, a.q, a.multipliers, u):
+    if not entry.accelerations(kernels.robot, sweep, a.base, a.twist, a.q, a.multipliers, u):
+        values, axes = np.linalg.eigh(mass_matrix(system, state)[:6, :6])
+        free = np.max(np.abs(axes[:, values <= _RANK * values[-1]]), axis=1, initial=0.0)
+        names = ", ".join(name for name, part in zip(_BASE, free) if part > 0.1)
         raise BadInput(
-            "floating_inverse_dynamics: the composite inertia of the robot is singular, so the acceleration of its "
-            "base is not determined: give its bodies mass (kg) and inertia (kg m²) about all axes"
+            f"floating_inverse_dynamics: the composite inertia of the robot is singular: a motion of {names} has no "
+            "inertia, so that its acceleration may be any; give the bodies mass (kg) and inertia (kg m²) about all axes"
         )
     moving = state.with_(eta_dot=a.twist[1])
     return FloatingInverseDynamics(a.twist[1], inverse_dynamics(system, moving, inputs)[6:])
@@ -167,10 +179,10 @@ def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
         solution = np.zeros(load.size)
         solution[moves] = unit * (right[full].T @ ((left[:, full].T @ (unit * load[moves])) / values[full]))
         return solution
-    base = [f"base/{what}_{axis}" for what in ("rotation", "position") for axis in "xyz"] if system.free else []
-    names = np.array([*base, *system.coordinate_names, *(name for name, _ in system.multipliers)])[moves]
+    unknowns = (*(_BASE if system.free else ()), *system.coordinate_names, *(name for name, _ in system.multipliers))
+    names = np.array(unknowns)[moves]
     c = int(moves[:c].sum())
-    vector = np.abs(right[-1])
+    vector = np.max(np.abs(right[~full]), axis=0)
     if np.max(vector[:c], initial=0.0) > 1e-6:
         moving = ", ".join(names[:c][vector[:c] > 0.1 * np.max(vector[:c])])
         raise BadInput(

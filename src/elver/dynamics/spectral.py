@@ -38,7 +38,6 @@ from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, M
 from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry, gauss, one_step, rest
 from elver.kernels.march import March
-from elver.kernels.program import Work
 from elver.kernels.strain_loads import strain_residual, strain_tangent
 from elver.lie import so3
 from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
@@ -252,45 +251,36 @@ class SpectralCore(Core):
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium, in Python."""
         function = entry.as_python(rest.solve_static)
-        return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
+        return int(function(self._fill_residual, self._fill_tangent, (self.program, self.work), scratch, *arguments))
 
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps, in Python."""
         function = entry.as_python(one_step.march_one_step)
-        return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
+        return int(function(self._fill_residual, self._fill_tangent, (self.program, self.work), scratch, *arguments))
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps, in Python."""
         function = entry.as_python(gauss.march_gauss)
-        return int(function(self._fill_residual, self._fill_tangent, self.program, self.work, scratch, *arguments))
+        return int(function(self._fill_residual, self._fill_tangent, (self.program, self.work), scratch, *arguments))
 
     def _fill_residual(
-        self, _: Any, work: Work, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
+        self, _: Any, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
     ) -> None:
         self._at = Arrays(base.copy(), twist.copy(), q.copy(), multipliers.copy())
-        work.residual[:] = self.residual(self._at, u, jets)
+        self.work.residual[:] = self.residual(self._at, u, jets)
 
     def _fill_tangent(
-        self,
-        _: Any,
-        work: Work,
-        base: Array,
-        q: Array,
-        multipliers: Array,
-        u: Array,
-        columns: Array,
-        w: Array,
-        jets: int,
+        self, _: Any, base: Array, q: Array, multipliers: Array, u: Array, columns: Array, w: Array, jets: int
     ) -> None:
         """Weighted tangent at the last residual, with any body variations (δζ, δη, δη̇) of the base as columns."""
         units = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         if not self.system.free:
-            work.matrix[:] = self.tangent(self._at, u, (w[0], w[1], w[2]), jets)
+            self.work.matrix[:] = self.tangent(self._at, u, (w[0], w[1], w[2]), jets)
             return
         parts = [self.tangent(self._at, u, unit, jets) for unit in units]
-        work.matrix[:] = sum(w[k] * parts[k] for k in range(3))
-        work.matrix[:, self.coordinates :] = parts[0][:, self.coordinates :]
-        work.matrix[:, :6] = sum(parts[k][:, :6] @ columns[6 * k : 6 * k + 6] for k in range(3))
+        self.work.matrix[:] = sum(w[k] * parts[k] for k in range(3))
+        self.work.matrix[:, self.coordinates :] = parts[0][:, self.coordinates :]
+        self.work.matrix[:, :6] = sum(parts[k][:, :6] @ columns[6 * k : 6 * k + 6] for k in range(3))
 
     def positions(self, a: Arrays) -> tuple[Array, Array]:
         """Arc lengths [m] of all nodes and positions [m] there in world axes, (nodes,) and (nodes, 3)."""

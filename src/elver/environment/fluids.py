@@ -62,7 +62,7 @@ class Outline:
 def _coefficients(label: str, values: Any, names: str) -> tuple[float, ...]:
     """Non-negative numbers, one per name."""
     wanted = names.split()
-    if np.shape(values) != (len(wanted),):
+    if not isinstance(values, Sequence | np.ndarray) or len(values) != len(wanted):
         raise BadInput(f"{label} = {values!r}: give {len(wanted)} numbers, {', '.join(wanted)}")
     return tuple(non_negative(f"{label}, {name}", value, "") for name, value in zip(wanted, values))
 
@@ -133,8 +133,8 @@ class Morison(_Fluid):
         label = self._check()
         drag = _coefficients(f"{label}: drag", self.drag, "C_x C_y C_z C_roll")
         object.__setattr__(self, "drag", drag)
-        if int(self.stations) != self.stations or self.stations < 2:
-            raise BadInput(f"{label}: stations = {self.stations}; give a whole number of at least 2 per body")
+        if not isinstance(self.stations, int | np.integer) or self.stations < 2:
+            raise BadInput(f"{label}: stations = {self.stations!r}; give a whole number of at least 2 per body")
 
     def resistance(self, a_y: Array | float, a_z: Array | float) -> Array:
         """Drag per length and squared speed (…, 4): along x, y, z [kg/m²], in roll [kg m]."""

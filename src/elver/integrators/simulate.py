@@ -248,7 +248,7 @@ def simulate(
         g, eta, eta_dot = system.mechanism.base.motion.at(first.time)
         first = first.with_(g=g, eta=eta, eta_dot=eta_dot)
     check_closed(system, first, inputs)
-    if start == "consistent":
+    if start == "consistent" or isinstance(method, RungeKutta4):  # which has use for no others
         keyed = dict(zip(system.channels, signals, strict=True))
         first = forward_dynamics(system, first, keyed)
     march = _March(system, first, method, signals)
@@ -310,7 +310,10 @@ def _fixed(
 def _advice(march: _March) -> str:
     """What may help a step that Newton cannot take."""
     if isinstance(march.method, RungeKutta4):
-        return "stiff rods and springs need an implicit method: Newmark() or GeneralizedAlpha(rho_inf=0.5)"
+        return (
+            "it is too long for the fastest motion, such as that of stiff rods, springs or strong drag: try a smaller "
+            "step, or an implicit method such as Newmark() or GeneralizedAlpha(rho_inf=0.5)"
+        )
     advice = "try a smaller step, damping in the material, or GeneralizedAlpha(rho_inf=0.5)"
     if march.system.mechanism.tree.cuts:
         advice += "; a loop driven beyond its reach or through a singular position cannot go on at all"

@@ -22,6 +22,7 @@ from elver.kernels.cache import inner, kernel
 from elver.kernels.interval import columns, world_columns, world_map
 from elver.kernels.program import Program
 from elver.kernels.recursion import dual_stumpff, has_inertia, to_world
+from elver.kernels.robot import unpack
 from elver.kernels.tangent import world_inertia
 
 __all__ = ["Sweep", "accelerations", "sweep_for"]
@@ -77,20 +78,20 @@ def sweep_for(program: Program) -> Sweep:
 
 
 @kernel
-def accelerations(evaluate_residual, program, work, sweep, base, twist, q, multipliers, inputs):
+def accelerations(evaluate_residual, robot, sweep, base, twist, q, multipliers, inputs):
     """Fill q[2] and, for a free base, twist[1]; False where a motion has no inertia.
 
-    ``sweep.given`` marks coordinates that keep the acceleration in q[2]. ``work`` holds the state at zero acceleration
-    of the others.
+    ``sweep.given`` marks coordinates that keep the acceleration in q[2]. The work of the robot then holds the state at
+    zero acceleration of the others.
     """
-    p, w = program, work
+    p, w = unpack(robot)
     for k in range(q.shape[1]):
         if sweep.given[k] == 0:
             q[2, k] = 0.0
     if p.free[0] == 1:
         for k in range(6):
             twist[1, k] = 0.0
-    evaluate_residual(program, work, base, twist, q, multipliers, inputs, 3)
+    evaluate_residual(robot, base, twist, q, multipliers, inputs, 3)
     _columns(
         p.segment, p.active, p.component, p.slot_start, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
         w.register, w.pose, w.eta, w.acc, w.column, w.local, w.vector, w.scalar, w.stumpff, w.tangent_map, sweep.column,

@@ -35,7 +35,7 @@ def _fingerprint() -> str:
     digest = hashlib.sha256()
     for source in sorted(Path(__file__).parent.glob("*.py")):
         text = source.read_bytes()
-        if any(word in text for word in (b"@kernel", b"@inner", b"(NamedTuple)")):
+        if any(word in text for word in (b"@kernel", b"@inner", b"intrinsic", b"(NamedTuple)")):
             digest.update(text)
     for word in (numba.__version__, np.__version__, platform.python_version(), llvmlite.binding.get_host_cpu_name()):
         digest.update(word.encode())

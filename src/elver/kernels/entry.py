@@ -1,8 +1,8 @@
 """Ways into the compiled code: typed entry points without dispatch, and kernels as function pointers.
 
-Numba's dispatcher looks at the type of each of a hundred arrays at every call. The types never change, so each kernel
-is compiled for one signature, taken from the smallest robot, and called at its entry point. Residual and tangent
-are handed to the solvers as pointers of a first-class function type.
+Types never change, so each kernel is compiled for one signature and called at its entry point, past Numba's dispatcher.
+Residual and tangent are handed to the solvers as pointers of a first-class function type. Robots pass as one array
+(:mod:`elver.kernels.robot`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numba import typeof, types
 
 from elver.kernels import articulated, evaluate, explicit, gauss, march, observe, one_step, rest, tangent
-from elver.kernels.program import smallest_program, work_for
+from elver.kernels.program import smallest_program
 
 __all__ = [
     "accelerations",
@@ -37,10 +37,8 @@ _INT, _FLOAT = types.int64, types.float64
 
 
 @cache
-def _named() -> tuple[Any, Any, Any]:
-    """Numba types of Program, Work and March."""
-    program = smallest_program()
-    return typeof(program), typeof(work_for(program)), typeof(march.march_for(1, 1, 0, np.ones(1), 1))
+def _march() -> Any:
+    return typeof(march.march_for(1, 1, 0, np.ones(1), 1))
 
 
 def _compiled(function: Any, signature: Any) -> Any:
@@ -50,14 +48,12 @@ def _compiled(function: Any, signature: Any) -> Any:
 
 @cache
 def _residual_signature() -> Any:
-    program, work, _ = _named()
-    return types.void(program, work, _F2, _F2, _F2, _F1, _F1, _INT)
+    return types.void(_I1, _F2, _F2, _F2, _F1, _F1, _INT)
 
 
 @cache
 def _tangent_signature() -> Any:
-    program, work, _ = _named()
-    return types.void(program, work, _F2, _F2, _F1, _F1, _F2, _F1, _INT)
+    return types.void(_I1, _F2, _F2, _F1, _F1, _F2, _F1, _INT)
 
 
 class _Pointer(types.WrapperAddressProtocol):
@@ -91,15 +87,8 @@ def _plain(function: Any, make_signature: Callable[[], Any]) -> Callable[..., An
 
 @cache
 def _bare_solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Callable[..., int]:
-    program, work, scratch = _named()
-    signature = _INT(
-        types.FunctionType(_residual_signature()),
-        types.FunctionType(_tangent_signature()),
-        program,
-        work,
-        scratch,
-        *make_arguments(),
-    )
+    pointers = types.FunctionType(_residual_signature()), types.FunctionType(_tangent_signature())
+    signature = _INT(*pointers, _I1, _march(), *make_arguments())
     return _compiled(function, signature).entry_point
 
 
@@ -130,12 +119,12 @@ def compile_group(group: str) -> None:
 
 @cache
 def as_python(function: Any) -> Callable[..., Any]:
-    """A compiled solver as plain Python, to be run with any residual and tangent.
+    """A compiled solver as plain Python, to be run with any residual and tangent; its robot is (program, work).
 
     Kernels that do not call back stay compiled.
     """
     source = function.py_func
-    names = dict(source.__globals__)
+    names = {**source.__globals__, "unpack": lambda robot: robot}
     for name in source.__code__.co_names:
         inner = getattr(names.get(name), "py_func", None)
         if inner is not None and inner.__code__.co_varnames[:1] == ("evaluate_residual",):
@@ -166,22 +155,19 @@ def _sweep() -> Any:
 
 @cache
 def _accelerations_signature() -> Any:
-    program, work, _ = _named()
     residual = types.FunctionType(_residual_signature())
-    return types.boolean(residual, program, work, _sweep(), _F2, _F2, _F2, _F1, _F1)
+    return types.boolean(residual, _I1, _sweep(), _F2, _F2, _F2, _F1, _F1)
 
 
 @cache
 def _explicit_signature() -> Any:
-    program, work, scratch = _named()
     pointers = types.FunctionType(_residual_signature()), types.FunctionType(_accelerations_signature())
     records = (_F1, _F2, _F3, _F3, _F2, _F2, _F2, _F1, _F3, _F3, _F3, _F2)
-    return _INT(*pointers, program, work, scratch, _sweep(), *records)
+    return _INT(*pointers, _I1, _march(), _sweep(), *records)
 
 
 def _observe_signature() -> Any:
-    program, work, _ = _named()
-    return types.void(program, work, _F3, _F3, _F3, _F2, _INT, _F3, _F4, _F2, _F2)
+    return types.void(_I1, _F3, _F3, _F3, _F2, _INT, _F3, _F4, _F2, _F2)
 
 
 def evaluate_residual(*arguments: Any) -> None:

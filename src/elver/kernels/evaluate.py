@@ -15,6 +15,7 @@ from elver.kernels.closures import closure_residual
 from elver.kernels.fluid import strip_residual
 from elver.kernels.frame_loads import frame_load_residual
 from elver.kernels.recursion import backward, forward, project, registers
+from elver.kernels.robot import unpack
 from elver.kernels.spans import span_residual
 from elver.kernels.strain_loads import strain_residual
 
@@ -22,9 +23,10 @@ __all__ = ["evaluate_residual", "impose"]
 
 
 @kernel
-def evaluate_residual(program, work, base, twist, q, multipliers, inputs, jets):
-    """work.residual = R; also leaves poses, twists and wrenches of all frames in ``work``."""
-    p, w, residual = program, work, work.residual
+def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
+    """work.residual = R; also leaves poses, twists and wrenches of all frames in the work of ``robot``."""
+    p, w = unpack(robot)
+    residual = w.residual
     offset = 6 * p.free[0]
     for k in range(residual.size):
         residual[k] = 0.0

@@ -7,16 +7,19 @@ accelerations at the end are the first stage of the next step.
 
 from __future__ import annotations
 
+import numpy as np
+
 from elver.kernels.base_motion import orthonormalise, turned, unwind
 from elver.kernels.cache import kernel
 from elver.kernels.march import follow, is_far, record
+from elver.kernels.robot import unpack
 
 __all__ = ["march_explicit"]
 
 
 @kernel
 def march_explicit(
-    evaluate_residual, find_accelerations, program, work, m, sweep, times, inputs, given_base, given_twist,
+    evaluate_residual, find_accelerations, robot, m, sweep, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, out_q, out_base, out_twist, out_multipliers,
 ):
     """Steps over ``times``; returns the number of steps done (all, or the failing one's index).
@@ -24,6 +27,7 @@ def march_explicit(
     Inputs and the motion of a driven base have a row for the first time, then two for each step: its middle, its end.
     State in place: base (4, 3), rates (3, 6) = (Ω; ṗ) and their rates, q (4, n). Outputs have one row per time.
     """
+    program, _ = unpack(robot)
     n, offset = q.shape[1], m.total.size - q.shape[1]
     for k in range(m.total.size):
         m.total[k] = 0.0
@@ -36,14 +40,15 @@ def march_explicit(
             row = 2 * step + (1 if stage < 2 else 2)
             finished = stage == 3
             _increment(m.total, m.free, sweep.slope, stage, times[step + 1] - times[step])
-            if finished and is_far(m.total, q, m.scale, offset, times[step + 1] - times[step], False):
+            if finished and (
+                is_far(m.total, q, m.scale, offset, times[step + 1] - times[step], False)
+                or _is_unstable(sweep.given, sweep.slope, m.scale, offset, times[step + 1] - times[step])
+            ):
                 return step
         _trial(
             m.total, m.free, base, rates, q, given_base[row], given_twist[row], m.q, m.base, m.twist, m.small, m.stumpff
         )
-        if not find_accelerations(
-            evaluate_residual, program, work, sweep, m.base, m.twist, m.q, multipliers, inputs[row]
-        ):
+        if not find_accelerations(evaluate_residual, robot, sweep, m.base, m.twist, m.q, multipliers, inputs[row]):
             return step
         _slopes(m.total, m.q, m.base, m.twist, m.small, sweep.slope[0 if finished else stage + 1])
         if finished:
@@ -56,6 +61,24 @@ def march_explicit(
             at = 0 if evaluation == 0 else step + 1
             record(at, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
     return times.size - 1
+
+
+@kernel
+def _is_unstable(given, slope, scale, offset, h):
+    """True where the step is too long for the fastest motion in it: h ω > 2.8, the limit of stability.
+
+    The two stages in the middle differ by δx = ½h (x'_2 - x'_1) and their accelerations by about ω² δx, for an
+    oscillation as for drag.
+    """
+    far, fast = 0.0, 0.0
+    for k in range(scale.size):
+        if k < offset or given[k - offset] == 0:
+            far += (0.5 * h * (slope[1, 0, k] - slope[0, 0, k]) / scale[k]) ** 2
+            fast += ((slope[2, 1, k] - slope[1, 1, k]) / scale[k]) ** 2
+    if not fast < np.inf:
+        return True
+    # below this distance differences are rounding
+    return far > 1e-20 and h**4 * fast > 2.8**4 * far
 
 
 @kernel

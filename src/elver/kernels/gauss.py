@@ -20,13 +20,14 @@ from elver.kernels.cache import inner, kernel
 from elver.kernels.closures import closure_accelerations, closure_is_active, closure_rates
 from elver.kernels.evaluate import impose
 from elver.kernels.march import follow, is_far, is_small, record
+from elver.kernels.robot import unpack
 
 __all__ = ["march_gauss"]
 
 
 @kernel
 def march_gauss(
-    evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, times, inputs, given_base, given_twist,
+    evaluate_residual, evaluate_tangent, robot, m, on_se3, tableau, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, tolerance, iterations_max,
     out_q, out_base, out_twist, out_multipliers, out_iterations,
 ):
@@ -36,6 +37,7 @@ def march_gauss(
     extrapolation (stages + 1 rows) of the previous accelerations to the new stages and to the end of the step.
     ``inputs``, ``given_base``, ``given_twist`` have stages + 1 rows per step: the stages, then the end.
     """
+    program, _ = unpack(robot)
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
     s = m.stage.shape[1]
@@ -49,7 +51,7 @@ def march_gauss(
             if count >= 0:
                 break
             count = _newton_gauss(
-                evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers,
+                evaluate_residual, evaluate_tangent, robot, m, on_se3, tableau, h, base, rates, q, multipliers,
                 inputs[first:last], given_base[first:last], given_twist[first:last],
                 tolerance, iterations_max, careful,
             )
@@ -84,7 +86,7 @@ def march_gauss(
         else:
             follow(given_base[row], given_twist[row], m.base, m.twist)
         if multipliers.size > 0:
-            if not _project(evaluate_residual, evaluate_tangent, program, work, m, q, multipliers, inputs[row]):
+            if not _project(evaluate_residual, evaluate_tangent, robot, m, q, multipliers, inputs[row]):
                 return step
             if offset > 0:
                 _rates_of(on_se3, m.base, m.twist, rates)
@@ -99,13 +101,14 @@ def march_gauss(
 
 @inner
 def _newton_gauss(
-    evaluate_residual, evaluate_tangent, program, work, m, on_se3, tableau, h, base, rates, q, multipliers,
+    evaluate_residual, evaluate_tangent, robot, m, on_se3, tableau, h, base, rates, q, multipliers,
     inputs, given_base, given_twist, tolerance, iterations_max, careful,
 ):
     """Newton for the accelerations m.stage[0] of all stages; number of iterations, or -1.
 
     The predictor continues the polynomial of the last accelerations; ``careful`` starts without acceleration.
     """
+    program, work = unpack(robot)
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
     s, rows = m.stage.shape[1], multipliers.size
@@ -135,14 +138,14 @@ def _newton_gauss(
                 # rows of stage i: δ_ij M + h a_ij D + h² ā_ij K, with K, D, M at that stage in the chart of the base
                 for i in range(s):
                     _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
-                    evaluate_residual(program, work, m.base, m.twist, m.q, m.stage_multipliers[i], inputs[i], 3)
+                    evaluate_residual(robot, m.base, m.twist, m.q, m.stage_multipliers[i], inputs[i], 3)
                     for j in range(s):
                         m.weights[0], m.weights[1] = h * h * tableau[3 + s + i, j], h * tableau[3 + i, j]
                         m.weights[2] = 1.0 if i == j else 0.0
                         if offset > 0:
                             mix_chart_columns(on_se3, m.stage[2, i], m)
                         evaluate_tangent(
-                            program, work, m.base, m.q, m.stage_multipliers[i], inputs[i], m.mixed, m.weights, 3
+                            robot, m.base, m.q, m.stage_multipliers[i], inputs[i], m.mixed, m.weights, 3
                         )
                         # closures: from h² ā_ij J, at the level of position, to h a_ij J
                         ratio = m.weights[1] / m.weights[0]
@@ -155,7 +158,7 @@ def _newton_gauss(
                 memory[1], fresh = h, True
             for i in range(s):
                 _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
-                evaluate_residual(program, work, m.base, m.twist, m.q, m.stage_multipliers[i], inputs[i], 3)
+                evaluate_residual(robot, m.base, m.twist, m.q, m.stage_multipliers[i], inputs[i], 3)
                 closure_rates(
                     program.closure_frame, program.closure_rows, work.closure, work.eta, work.residual, coordinates
                 )
@@ -257,8 +260,9 @@ def _put_block(on_se3, offset, base, matrix, i, j, coordinates, ratio, row_soft,
 
 
 @inner
-def _project(evaluate_residual, evaluate_tangent, program, work, m, q, multipliers, u):
+def _project(evaluate_residual, evaluate_tangent, robot, m, q, multipliers, u):
     """Put the end of a step (m.base, m.twist, q) back on the closures: δ = -M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ Ψ, then the velocity."""
+    program, work = unpack(robot)
     coordinates, matrix = m.total.size, work.matrix
     offset = coordinates - q.shape[1]
     for i in range(18):
@@ -266,9 +270,9 @@ def _project(evaluate_residual, evaluate_tangent, program, work, m, q, multiplie
             m.columns[i, k] = 1.0 if i == 12 + k else 0.0
     m.weights[0], m.weights[1], m.weights[2] = 0.0, 0.0, 1.0
     for it in range(6):
-        evaluate_residual(program, work, m.base, m.twist, q, multipliers, u, 3)
+        evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
         if it == 0:
-            evaluate_tangent(program, work, m.base, q, multipliers, u, m.columns, m.weights, 3)
+            evaluate_tangent(robot, m.base, q, multipliers, u, m.columns, m.weights, 3)
             for i in range(coordinates, matrix.shape[0]):
                 for k in range(coordinates):
                     matrix[i, k] = matrix[k, i]
@@ -305,7 +309,7 @@ def _project(evaluate_residual, evaluate_tangent, program, work, m, q, multiplie
         m.twist[1, k] = 0.0
     for k in range(multipliers.size):
         multipliers[k] = 0.0
-    evaluate_residual(program, work, m.base, m.twist, q, multipliers, u, 3)
+    evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
     closure_accelerations(
         program.closure_frame, program.closure_pose, program.closure_rows, program.row_kind, program.row_axes, m.base,
         work.pose, work.eta, work.acc, work.closure, work.vector, work.closure_map, work.closure_end,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from elver.kernels.cache import kernel
 from elver.kernels.recursion import add_wrench_to_world, first_moment, forward, registers, twist_to_body
+from elver.kernels.robot import unpack
 from elver.kernels.strain_loads import beyond
 
 __all__ = ["observe"]
 
 
 @kernel
-def observe(program, work, base, twist, q, inputs, jets, position, rotation, energy, momentum):
+def observe(robot, base, twist, q, inputs, jets, position, rotation, energy, momentum):
     """Fill position (T, frames, 3), rotation (T, frames, 3, 3), energy (T, 3), momentum (T, 6).
 
     ``jets`` is 3: poses with rates. Energies are kinetic, elastic (springs and stops too) and gravitational (zero
@@ -18,7 +19,8 @@ def observe(program, work, base, twist, q, inputs, jets, position, rotation, ene
     carried along as added mass. Arguments as of
     :func:`elver.kernels.evaluate.evaluate_residual`, with time first.
     """
-    p, w, v = program, work, work.vector
+    p, w = unpack(robot)
+    v = w.vector
     for t in range(base.shape[0]):
         registers(
             p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi,

@@ -14,13 +14,14 @@ from elver.kernels.base_motion import orthonormalise, retract, unwind
 from elver.kernels.cache import inner, kernel
 from elver.kernels.evaluate import impose
 from elver.kernels.march import follow, is_far, is_small, record
+from elver.kernels.robot import unpack
 
 __all__ = ["march_one_step"]
 
 
 @kernel
 def march_one_step(
-    evaluate_residual, evaluate_tangent, program, work, m, on_se3, scheme, times, inputs, given_base, given_twist,
+    evaluate_residual, evaluate_tangent, robot, m, on_se3, scheme, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, tolerance, iterations_max,
     out_q, out_base, out_twist, out_multipliers, out_iterations,
 ):
@@ -30,6 +31,7 @@ def march_one_step(
     pseudo-acceleration last, q (4, n) likewise, multipliers. A driven base follows given_base, given_twist.
     Outputs have one row per time, the first being the start.
     """
+    program, _ = unpack(robot)
     beta, gamma, alpha_m, alpha_f = scheme[0], scheme[1], scheme[2], scheme[3]
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
@@ -55,7 +57,7 @@ def march_one_step(
             for k in range(multipliers.size):
                 multipliers[k] = out_multipliers[step, k]
             count = _newton_step(
-                evaluate_residual, evaluate_tangent, program, work, m, on_se3, a, b, h, base, rates, q, multipliers,
+                evaluate_residual, evaluate_tangent, robot, m, on_se3, a, b, h, base, rates, q, multipliers,
                 inputs[step + 1], given_base[step + 1], given_twist[step + 1], tolerance, iterations_max, careful,
             )
         if count < 0:
@@ -86,7 +88,7 @@ def march_one_step(
 
 @inner
 def _newton_step(
-    evaluate_residual, evaluate_tangent, program, work, m, on_se3, a, b, h, base, rates, q, multipliers,
+    evaluate_residual, evaluate_tangent, robot, m, on_se3, a, b, h, base, rates, q, multipliers,
     u, given_base, given_twist, tolerance, iterations_max, careful,
 ):
     """Newton for the increment m.total of one step; number of iterations, or -1.
@@ -94,6 +96,7 @@ def _newton_step(
     The predictor keeps the acceleration. Where that is far off (stiff modes set off by a sudden load), ``careful``
     starts from the velocity alone, with strains that change by half a radian over the rod at most.
     """
+    _, work = unpack(robot)
     coordinates, memory = m.total.size, m.memory
     offset = coordinates - q.shape[1]
     largest = 0.0
@@ -112,11 +115,11 @@ def _newton_step(
     previous, contraction, first = 0.0, memory[0], memory[0]
     for count in range(1, iterations_max + 1):
         _trial(on_se3, m, a, b, base, q, rates, offset, given_base, given_twist)
-        evaluate_residual(program, work, m.base, m.twist, m.q, multipliers, u, 3)
+        evaluate_residual(robot, m.base, m.twist, m.q, multipliers, u, 3)
         fresh, size = False, 0.0
         while True:
             if abs(memory[1] - h) > 1e-9 * h:
-                evaluate_tangent(program, work, m.base, m.q, multipliers, u, m.columns, m.weights, 3)
+                evaluate_tangent(robot, m.base, m.q, multipliers, u, m.columns, m.weights, 3)
                 if lu_factor(work.matrix, work.pivots) < 1e-300:
                     memory[1] = -1.0
                     return -1

@@ -7,14 +7,14 @@ import numpy as np
 from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.base_motion import retract
 from elver.kernels.cache import kernel
+from elver.kernels.robot import unpack
 
 __all__ = ["solve_static"]
 
 
 @kernel
 def solve_static(
-    evaluate_residual, evaluate_tangent, program, work, m,
-    base, q, multipliers, inputs, energy, tolerance, largest, history,
+    evaluate_residual, evaluate_tangent, robot, m, base, q, multipliers, inputs, energy, tolerance, largest, history,
 ):
     """Newton for R = 0 at rest, in place on base (4, 3), q (3, n), multipliers.
 
@@ -22,6 +22,7 @@ def solve_static(
     not converged within ``history.size``, -2 on a singular matrix, -3 when numbers broke; ``history`` holds the
     scaled residual norms, NaN behind the last.
     """
+    _, work = unpack(robot)
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
     for i in range(18):
@@ -36,14 +37,14 @@ def solve_static(
     for i in range(history.size):
         history[i] = np.nan
     for it in range(history.size):
-        evaluate_residual(program, work, base, m.twist, q, multipliers, inputs, 1)
+        evaluate_residual(robot, base, m.twist, q, multipliers, inputs, 1)
         norm = _residual_norm(work.residual, m.scale, coordinates, energy)
         history[it] = norm
         if not np.isfinite(norm):
             return -3
         if norm < tolerance:
             return it
-        evaluate_tangent(program, work, base, q, multipliers, inputs, m.columns, m.weights, 1)
+        evaluate_tangent(robot, base, q, multipliers, inputs, m.columns, m.weights, 1)
         if lu_factor(work.matrix, work.pivots) < 1e-300:
             return -2
         step = m.step
@@ -70,7 +71,7 @@ def solve_static(
             for i in range(18):
                 for k in range(6):
                     m.columns[i, k] = 1.0 if i == k else 0.0
-    evaluate_residual(program, work, base, m.twist, q, multipliers, inputs, 1)
+    evaluate_residual(robot, base, m.twist, q, multipliers, inputs, 1)
     if _residual_norm(work.residual, m.scale, coordinates, energy) < tolerance:
         return history.size
     return -1

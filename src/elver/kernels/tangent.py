@@ -27,6 +27,7 @@ from elver.kernels.fluid import strip_tangent
 from elver.kernels.frame_loads import frame_load_tangent
 from elver.kernels.interval import add_hat, columns, curvature, world_columns, world_map
 from elver.kernels.recursion import dual_stumpff, first_moment, has_inertia, to_world, wrench_to_body
+from elver.kernels.robot import unpack
 from elver.kernels.spans import span_couplings, span_tangent
 from elver.kernels.strain_loads import strain_tangent
 
@@ -185,13 +186,14 @@ def tangent_backward(
 
 
 @kernel
-def evaluate_tangent(program, work, base, q, multipliers, inputs, base_columns, weights, jets):
+def evaluate_tangent(robot, base, q, multipliers, inputs, base_columns, weights, jets):
     """work.matrix = weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'', with closure rows and columns.
 
     Taken at the state of the last :func:`elver.kernels.evaluate.evaluate_residual`, whose poses and summed wrenches are
-    in ``work``. ``base_columns`` (18, 6): body variations (δζ, δη, δη') of the base per unknown of the base.
+    in the work of ``robot``. ``base_columns`` (18, 6): body variations (δζ, δη, δη') of the base per unknown of it.
     """
-    p, w, matrix = program, work, work.matrix
+    p, w = unpack(robot)
+    matrix = w.matrix
     segment, active, slot_start, poly_size, moment_phi = p.segment, p.active, p.slot_start, p.poly_size, p.phi
     poly_pair, poly_beta, poly_linear, paths, frame_slot = p.poly_pair, p.poly_beta, p.poly_linear, p.path, p.frame_slot
     register, pose, eta, acc, force, B = w.register, w.pose, w.eta, w.acc, w.force, w.stiffness

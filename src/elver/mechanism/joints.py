@@ -250,7 +250,8 @@ def _check_axis(label: str, axis: Any) -> str | tuple[float, ...]:
     length = float(np.linalg.norm(vector))
     if length == 0.0:
         raise BadInput(f"{label}: axis = (0, 0, 0) has no direction; give a vector of any other length")
-    unit = tuple((vector / length).tolist())
+    # a unit vector stays as it is, so that a joint read from a file is the same to the last bit
+    unit = tuple((vector if abs(length - 1.0) < 1e-15 else vector / length).tolist())
     return "xyz"[unit.index(1.0)] if 1.0 in unit else unit
 
 

@@ -1,0 +1,73 @@
+"""A robot as one array of addresses: how Program and Work pass through compiled code.
+
+Numba hands a named tuple of a hundred arrays on as a thousand numbers, which every function on the way must be compiled
+for and every call must copy. Compiled code therefore passes the *robot*: for each array of Program, then of Work, its
+address and its shape. :func:`unpack` turns it back into the two named tuples; of those, only what is used is read.
+Whoever holds a robot must hold its arrays.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import typeof, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+from numpy.typing import NDArray
+
+from elver.kernels.program import Program, Work, smallest_program, work_for
+
+__all__ = ["named_types", "robot_of", "unpack"]
+
+
+@cache
+def named_types() -> tuple[Any, Any]:
+    """Numba types of Program and Work."""
+    program = smallest_program()
+    return typeof(program), typeof(work_for(program))
+
+
+def robot_of(program: Program, work: Work) -> NDArray[np.int64]:
+    """Addresses and shapes of all arrays, which must have the layout that the kernels were compiled for."""
+    words: list[int] = []
+    for value, named in zip((program, work), named_types()):
+        for name, array, kind in zip(named.fields, value, named.types):
+            if typeof(array) != kind:
+                raise TypeError(f"{type(value).__name__}.{name} is {typeof(array)}: the kernels want {kind}")
+            words += [array.ctypes.data, *array.shape]
+    return np.array(words, dtype=np.int64)
+
+
+def _unpack(_: Any, robot: Any) -> Any:
+    """(program, work) of a robot."""
+    named = named_types()
+    both = types.Tuple(named)
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words = make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = iter(range(10_000))
+
+        def word() -> Any:
+            return builder.load(cgutils.gep_inbounds(builder, words, next(place)))
+
+        def array_of(kind: Any) -> Any:
+            array = make_array(kind)(context, builder)
+            address = builder.inttoptr(word(), context.get_data_type(kind.dtype).as_pointer())
+            shape = [word() for _ in range(kind.ndim)]
+            size = context.get_constant(types.intp, 8)
+            strides = [size]
+            for extent in shape[:0:-1]:
+                strides.insert(0, builder.mul(strides[0], extent))
+            populate_array(array, data=address, shape=shape, strides=strides, itemsize=size, meminfo=None)
+            return array._getvalue()
+
+        parts = [context.make_tuple(builder, kind, [array_of(k) for k in kind.types]) for kind in named]
+        return context.make_tuple(builder, both, parts)
+
+    return both(robot), codegen
+
+
+unpack: Any = intrinsic(_unpack)

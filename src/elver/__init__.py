@@ -28,7 +28,8 @@ _HOME = {
     ),
     "elver.errors": "BadInput ElverWarning Interrupted NotConverged",
     "elver.integrators": (
-        "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 simulate state_at"
+        "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler simulate "
+        "state_at"
     ),
     "elver.io": "RunFile load read_urdf save",
     "elver.mechanism": (
@@ -115,6 +116,7 @@ if TYPE_CHECKING:
         ImplicitMidpoint,
         Newmark,
         RungeKutta4,
+        SemiImplicitEuler,
         simulate,
         state_at,
     )

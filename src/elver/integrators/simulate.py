@@ -23,11 +23,11 @@ from elver.bodies import RigidBody
 from elver.dynamics.core import arrays, core, observe_states
 from elver.dynamics.forward import forward_dynamics
 from elver.errors import BadInput, Interrupted, NotConverged, finite, positive
+from elver.integrators.explicit import Explicit
 from elver.integrators.gauss import Gauss
 from elver.integrators.generalized_alpha import GeneralizedAlpha
 from elver.integrators.method import Method, OneStep
 from elver.integrators.newmark import Newmark
-from elver.integrators.runge_kutta import RungeKutta4
 from elver.io import RunFile, dumps
 from elver.kernels.march import march_for
 from elver.kernels.program import work_for
@@ -113,8 +113,8 @@ class _March:
         }
         out["q"][0], out["base"][0], out["twist"][0] = self.q[:3], self.base, self.twist
         out["multipliers"][0] = self.multipliers
-        if isinstance(method, RungeKutta4):
-            return self._run_explicit(times, out)
+        if isinstance(method, Explicit):
+            return self._run_explicit(method, times, out)
         if isinstance(method, OneStep):
             instants = times
             function, table = k.march_one_step, np.array(method.scheme)
@@ -136,13 +136,16 @@ class _March:
         )  # fmt: skip
         return self._done(done, out)
 
-    def _run_explicit(self, times: Array, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
+    def _run_explicit(
+        self, method: Explicit, times: Array, out: dict[str, Any]
+    ) -> tuple[int, dict[str, Array]]:
         """:meth:`run` with stages at the start, the middle and the end of each step."""
         instants = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
         inputs = self.inputs(instants)
         out["inputs"] = inputs[::2]
         done = self.core.march_explicit(
-            self.scratch, times, inputs, *self.given(instants), self.base, self.rates, self.q, self.multipliers,
+            self.scratch, method.stages, times, inputs, *self.given(instants), self.base, self.rates, self.q,
+            self.multipliers,
             out["q"], out["base"], out["twist"], out["multipliers"],
         )  # fmt: skip
         return self._done(done, out)
@@ -212,7 +215,7 @@ def simulate(
     """Motion of ``system`` from ``state`` over ``duration`` [s] in steps [s].
 
     ``method`` is Newmark() by default, GeneralizedAlpha(rho_inf=0.6) where loops or holds are closed by multipliers;
-    RungeKutta4() is explicit, the others implicit.
+    RungeKutta4() and SemiImplicitEuler() are explicit.
     ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
     accelerations that the inputs ask for at the first instant; "given" takes those of the state. ``every`` keeps each
     k-th step. ``file`` (.nc) receives the run while it is computed. ``progress(time, end)`` is called now and then.
@@ -227,9 +230,9 @@ def simulate(
         positive("step", step, "s")
         if step > duration:
             raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
-    if not isinstance(method, OneStep | Gauss | RungeKutta4):
+    if not isinstance(method, OneStep | Gauss | Explicit):
         raise BadInput(f"method = {method!r}: choose Newmark(), HHT(), GeneralizedAlpha(), ImplicitMidpoint() ...")
-    if isinstance(method, RungeKutta4):
+    if isinstance(method, Explicit):
         method.check(system)
     if int(every) != every or every < 1:
         raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")
@@ -248,7 +251,7 @@ def simulate(
         g, eta, eta_dot = system.mechanism.base.motion.at(first.time)
         first = first.with_(g=g, eta=eta, eta_dot=eta_dot)
     check_closed(system, first, inputs)
-    if start == "consistent" or isinstance(method, RungeKutta4):  # which has use for no others
+    if start == "consistent" or isinstance(method, Explicit):  # which has use for no others
         keyed = dict(zip(system.channels, signals, strict=True))
         first = forward_dynamics(system, first, keyed)
     march = _March(system, first, method, signals)
@@ -298,7 +301,7 @@ def _fixed(
         if progress is not None:
             progress(float(times[done]), float(times[-1]))
         if steps < grid.size - 1:
-            failed = "the explicit step blew up" if isinstance(march.method, RungeKutta4) else "Newton failed"
+            failed = "the explicit step blew up" if isinstance(march.method, Explicit) else "Newton failed"
             raise NotConverged(
                 f"simulate: {failed} at t = {times[done]:g} s even with a step of "
                 f"{step / 2**march.method.halvings:.1e} s; {_advice(march)}; .result holds the run so far"
@@ -309,7 +312,7 @@ def _fixed(
 
 def _advice(march: _March) -> str:
     """What may help a step that Newton cannot take."""
-    if isinstance(march.method, RungeKutta4):
+    if isinstance(march.method, Explicit):
         return (
             "it is too long for the fastest motion, such as that of stiff rods, springs or strong drag: try a smaller "
             "step, or an implicit method such as Newmark() or GeneralizedAlpha(rho_inf=0.5)"

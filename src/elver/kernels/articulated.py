@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from elver.kernels.cache import inner, kernel
 from elver.kernels.interval import columns, world_columns, world_map
 from elver.kernels.program import Program
-from elver.kernels.recursion import dual_stumpff, has_inertia, to_world
+from elver.kernels.recursion import dual_stumpff, has_inertia
 from elver.kernels.robot import unpack
 from elver.kernels.tangent import world_inertia
 
@@ -44,7 +44,7 @@ class Sweep(NamedTuple):
     carried: Floats  # (segments, most, 6) Uᵀ, then L⁻¹ Uᵀ
     factor: Floats  # (segments, most, most) H = L D Lᵀ, then L below and D⁻¹ on the diagonal
     effort: Floats  # (segments, most) ν, then L⁻¹ ν, then x
-    momentum: Floats  # (most, 6) J* Z summed over the intervals of one segment
+    momentum: Floats  # (most, 6) J* Z summed over the intervals of one of a pair of segments
     acceleration: Floats  # (frames, 6) V'
     base: Floats  # (1, 6, 6) J* at the base, factored likewise
     slope: Floats  # (4, 2, coordinates) stages of an explicit method
@@ -114,6 +114,29 @@ def accelerations(evaluate_residual, robot, sweep, base, twist, q, multipliers, 
     return True
 
 
+@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1])")
+def _turn_columns(pose, f, r, last, v):
+    """v[:3]: world columns (R T(-Θ) e; p × R T(-Θ) e) of the three angles, T(-Θ) = c_1 + c_2 Θ̂ + c_3 ΘΘᵀ."""
+    x, y, z = r[last, 0], r[last, 1], r[last, 2]
+    kept = r.shape[0] - 1
+    c1, c2, c3 = r[kept, 0], r[kept, 1], r[kept, 2]
+    px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
+    for c in range(3):
+        along = c3 * r[last, c]
+        # column c of T(-Θ)
+        if c == 0:
+            t0, t1, t2 = c1 + along * x, c2 * z + along * y, along * z - c2 * y
+        elif c == 1:
+            t0, t1, t2 = along * x - c2 * z, c1 + along * y, c2 * x + along * z
+        else:
+            t0, t1, t2 = c2 * y + along * x, along * y - c2 * x, c1 + along * z
+        w0 = pose[f, 0, 0] * t0 + pose[f, 0, 1] * t1 + pose[f, 0, 2] * t2
+        w1 = pose[f, 1, 0] * t0 + pose[f, 1, 1] * t1 + pose[f, 1, 2] * t2
+        w2 = pose[f, 2, 0] * t0 + pose[f, 2, 1] * t1 + pose[f, 2, 2] * t2
+        v[c, 0], v[c, 1], v[c, 2] = w0, w1, w2
+        v[c, 3], v[c, 4], v[c, 5] = py * w2 - pz * w1, pz * w0 - px * w2, px * w1 - py * w0
+
+
 @kernel
 def _columns(
     segment, active, component, slot_start, poly_size, poly_pair, poly_beta, poly_linear, moment_phi,
@@ -132,19 +155,11 @@ def _columns(
                 before = segment[s, 0]
             r, z = register[i], out[i]
             if kind == 1:
-                x, y, t = r[last, 0], r[last, 1], r[last, 2]
-                kept = r[r.shape[0] - 1]
-                c1, c2, c3 = kept[0], kept[1], kept[2]
+                _turn_columns(pose, before, r, last, v)
                 for k in range(count):
-                    # T(-Θ) e = c_1 e + c_2 Θ×e + c_3 Θ (Θ·e) for the unit vector e of the coordinate
                     phi, c = moment_phi[i, 0, k], component[first + k]
-                    e0, e1, e2 = phi * (c == 0), phi * (c == 1), phi * (c == 2)
-                    along = c3 * (x * e0 + y * e1 + t * e2)
-                    v[0, 0] = c1 * e0 + c2 * (y * e2 - t * e1) + along * x
-                    v[0, 1] = c1 * e1 + c2 * (t * e0 - x * e2) + along * y
-                    v[0, 2] = c1 * e2 + c2 * (x * e1 - y * e0) + along * t
-                    v[0, 3], v[0, 4], v[0, 5] = 0.0, 0.0, 0.0
-                    to_world(pose, before, v, 0, z, k)
+                    for j in range(6):
+                        z[k, j] = phi * v[c, j]
                 continue
             pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
             columns(moments, operations, pair, beta, linear, active[s], r, 1, column)
@@ -211,14 +226,14 @@ def _home(
         paired = s < segment.shape[0] - 1 and segment[s + 1, 4] == count and segment[s + 1, 3] == first
         home = s - 1 if second else s
         H, U, nu = factor[home], carried[home], effort[home]
+        # J* Z summed over the intervals: that of the first of a pair, or of a segment by itself, is U
+        carries = momentum if second or paired else U
         for a in range(count):
             for c in range(6):
-                momentum[a, c] = 0.0
-                if not paired:
-                    U[a, c] = 0.0
+                carries[a, c] = 0.0
             if not paired:
                 nu[a] = -residual[offset + first + a]
-                for b in range(count):
+                for b in range(a):
                     H[a, b] = 0.0
                 H[a, a] = rotor[first + a]
         for i in range(start + segment[s, 2] - 1, start - 1, -1):
@@ -227,7 +242,7 @@ def _home(
                 # what the columns farther out carry, seen by this interval and the other way round
                 for a in range(count):
                     for b in range(a + 1):
-                        H[a, b] += _dot(z, a, momentum, b) + _dot(z, b, momentum, a)
+                        H[a, b] += _dot(z, a, carries, b) + _dot(z, b, carries, a)
             for a in range(count):
                 nu[a] -= z[a, 0] * beta[0] + z[a, 1] * beta[1] + z[a, 2] * beta[2]
                 nu[a] -= z[a, 3] * beta[3] + z[a, 4] * beta[4] + z[a, 5] * beta[5]
@@ -235,29 +250,35 @@ def _home(
                 for b in range(a, count):
                     H[b, a] += _dot(z, b, acceleration, 0)
                 for c in range(6):
-                    momentum[a, c] += acceleration[0, c]
+                    carries[a, c] += acceleration[0, c]
             if i > start:
                 for c in range(6):
                     bias[i, c] += beta[c]
                     for d in range(6):
                         inertia[i, c, d] += J[c, d]
-        for a in range(count):
-            for c in range(6):
-                U[a, c] += momentum[a, c]
         if second:
+            for a in range(count):
+                for c in range(6):
+                    U[a, c] = momentum[a, c]
             for c in range(6):
                 bias[parent, c] += bias[start + 1, c]
                 for d in range(6):
                     inertia[parent, c, d] += inertia[start + 1, c, d]
             continue
+        if paired:
+            for a in range(count):
+                for c in range(6):
+                    U[a, c] += momentum[a, c]
         for a in range(count):
             if given[first + a] == 1:
                 nu[a] = 0.0
                 for c in range(6):
                     U[a, c] = 0.0
                 for b in range(count):
-                    H[a, b] = 0.0
-                    H[b, a] = 0.0
+                    if b < a:
+                        H[a, b] = 0.0
+                    else:
+                        H[b, a] = 0.0
                 H[a, a] = 1.0
         if not _factor(H, count):
             return False

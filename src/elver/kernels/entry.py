@@ -28,6 +28,7 @@ __all__ = [
     "march_gauss",
     "march_one_step",
     "observe_states",
+    "pointer",
     "solve_static",
 ]
 
@@ -73,11 +74,13 @@ class _Pointer(types.WrapperAddressProtocol):
 
 
 @cache
-def _pointers() -> tuple[_Pointer, _Pointer]:
-    return (
-        _Pointer(evaluate.evaluate_residual, _residual_signature()),
-        _Pointer(tangent.evaluate_tangent, _tangent_signature()),
-    )
+def pointer(kernel: str) -> _Pointer:
+    """A kernel as an argument for other compiled code: "residual", "tangent" or "accelerations"."""
+    if kernel == "residual":
+        return _Pointer(evaluate.evaluate_residual, _residual_signature())
+    if kernel == "tangent":
+        return _Pointer(tangent.evaluate_tangent, _tangent_signature())
+    return _Pointer(articulated.accelerations, _accelerations_signature())
 
 
 @cache
@@ -94,7 +97,7 @@ def _bare_solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -
 
 @cache
 def _solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Callable[..., int]:
-    entry, pointers = _bare_solver(function, make_arguments), _pointers()
+    entry, pointers = _bare_solver(function, make_arguments), (pointer("residual"), pointer("tangent"))
     return lambda *arguments: entry(*pointers, *arguments)
 
 
@@ -162,7 +165,7 @@ def _accelerations_signature() -> Any:
 @cache
 def _explicit_signature() -> Any:
     pointers = types.FunctionType(_residual_signature()), types.FunctionType(_accelerations_signature())
-    records = (_F1, _F2, _F3, _F3, _F2, _F2, _F2, _F1, _F3, _F3, _F3, _F2)
+    records = (_INT, _F1, _F2, _F3, _F3, _F2, _F2, _F2, _F1, _F3, _F3, _F3, _F2)
     return _INT(*pointers, _I1, _march(), _sweep(), *records)
 
 
@@ -198,7 +201,7 @@ def march_one_step(*arguments: Any) -> int:
 @cache
 def _explicit() -> Callable[..., int]:
     march = _plain(explicit.march_explicit, _explicit_signature)
-    residual, found = _pointers()[0], _Pointer(articulated.accelerations, _accelerations_signature())
+    residual, found = pointer("residual"), pointer("accelerations")
     return lambda *arguments: march(residual, found, *arguments)
 
 
@@ -209,7 +212,7 @@ def march_explicit(*arguments: Any) -> int:
 
 def accelerations(*arguments: Any) -> bool:
     """:func:`elver.kernels.articulated.accelerations`, without its first argument."""
-    return bool(_plain(articulated.accelerations, _accelerations_signature)(_pointers()[0], *arguments))
+    return bool(_plain(articulated.accelerations, _accelerations_signature)(pointer("residual"), *arguments))
 
 
 def march_gauss(*arguments: Any) -> int:

@@ -1,8 +1,9 @@
-"""The classical Runge-Kutta method of order 4 on the accelerations of a tree, for motions that are not stiff.
+"""Explicit methods on the accelerations of a tree, for motions that are not stiff: Runge-Kutta 4, semi-implicit Euler.
 
 A free base moves on SO(3)×R³ in the chart of each step: R = R_n exp(Θ), Θ' = T⁻¹(Θ) Ω, with the terms of T⁻¹ that the
-order asks for (Runge-Kutta-Munthe-Kaas). Stages are at the start, twice in the middle and at the end of the step. The
-accelerations at the end are the first stage of the next step.
+order asks for (Runge-Kutta-Munthe-Kaas). Stages of Runge-Kutta 4 are at the start, twice in the middle and at the end
+of the step; the accelerations at the end are the first stage of the next step. Semi-implicit Euler takes the rates one
+step on with the accelerations at the start, and the coordinates with the new rates.
 """
 
 from __future__ import annotations
@@ -19,31 +20,32 @@ __all__ = ["march_explicit"]
 
 @kernel
 def march_explicit(
-    evaluate_residual, find_accelerations, robot, m, sweep, times, inputs, given_base, given_twist,
+    evaluate_residual, find_accelerations, robot, m, sweep, stages, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, out_q, out_base, out_twist, out_multipliers,
 ):
     """Steps over ``times``; returns the number of steps done (all, or the failing one's index).
 
-    Inputs and the motion of a driven base have a row for the first time, then two for each step: its middle, its end.
-    State in place: base (4, 3), rates (3, 6) = (Ω; ṗ) and their rates, q (4, n). Outputs have one row per time.
+    ``stages`` is 4 for Runge-Kutta, 1 for Euler. Inputs and the motion of a driven base have a row for the first time,
+    then two for each step: its middle, its end. State in place: base (4, 3), rates (3, 6) = (Ω; ṗ) and their rates,
+    q (4, n). Outputs have one row per time.
     """
     program, _ = unpack(robot)
     n, offset = q.shape[1], m.total.size - q.shape[1]
     for k in range(m.total.size):
         m.total[k] = 0.0
         m.free[1, k] = 0.0
-    # one evaluation at the start, then four for each step: two in its middle, a trial of its end, its end
-    for evaluation in range(4 * (times.size - 1) + 1):
+    # one evaluation at the start, then four for each step (two in its middle, a trial of its end, its end) or one
+    for evaluation in range(stages * (times.size - 1) + 1):
         step, stage, row, finished = 0, 0, 0, True
         if evaluation > 0:
-            step, stage = (evaluation - 1) // 4, (evaluation - 1) % 4
-            row = 2 * step + (1 if stage < 2 else 2)
-            finished = stage == 3
-            _increment(m.total, m.free, sweep.slope, stage, times[step + 1] - times[step])
-            if finished and (
-                is_far(m.total, q, m.scale, offset, times[step + 1] - times[step], False)
-                or _is_unstable(sweep.given, sweep.slope, m.scale, offset, times[step + 1] - times[step])
-            ):
+            step, stage = (evaluation - 1) // stages, (evaluation - 1) % stages
+            finished = stage == stages - 1
+            row = 2 * step + (2 if finished or stage == 2 else 1)
+            h = times[step + 1] - times[step]
+            _increment(m.total, m.free, sweep.slope, stages, stage, h)
+            if finished and is_far(m.total, q, m.scale, offset, h, False):
+                return step
+            if finished and stages == 4 and _is_unstable(sweep.given, sweep.slope, m.scale, offset, h):
                 return step
         _trial(
             m.total, m.free, base, rates, q, given_base[row], given_twist[row], m.q, m.base, m.twist, m.small, m.stumpff
@@ -82,11 +84,14 @@ def _is_unstable(given, slope, scale, offset, h):
 
 
 @kernel
-def _increment(total, free, slope, stage, h):
+def _increment(total, free, slope, stages, stage, h):
     """Increments of coordinates and of rates (in free[1]) from the start of the step to the next evaluation."""
     part = 0.5 * h if stage < 2 else h
     for k in range(total.size):
-        if stage < 3:
+        if stages == 1:
+            free[1, k] = h * slope[0, 1, k]
+            total[k] = h * (slope[0, 0, k] + free[1, k])
+        elif stage < 3:
             total[k] = part * slope[stage, 0, k]
             free[1, k] = part * slope[stage, 1, k]
         else:

@@ -24,15 +24,48 @@ __all__ = ["strip_residual", "strip_tangent"]
 
 @inner
 def strip_residual(strip_frame, strip_pose, strip, jets, pose, eta, force, v, here):
-    """Add the wrench that each strip gives to the water to the demand of its frame."""
+    """Add the wrench that each strip gives to the water to the demand of its frame.
+
+    Strips of one frame follow each other: they share its twist, v[4], and their wrenches are summed in its axes, v[5].
+    """
+    before = -1
     for j in range(strip_frame.shape[0]):
         f, law = strip_frame[j, 0], strip_frame[j, 1]
-        if law == 1 and strip[j, 7] == 0.0 and strip[j, 8] == 0.0 and strip[j, 9] == 0.0:
+        flows = strip[j, 7] != 0.0 or strip[j, 8] != 0.0 or strip[j, 9] != 0.0
+        if law == 1 and not flows:
             continue
-        compose(pose, f, strip_pose[j], here, 0)
-        _motion(here, eta, f, strip[j], jets, v)
+        if f != before:
+            if before >= 0:
+                add_wrench_to_world(pose, before, v, 5, force, before)
+            before = f
+            for k in range(6):
+                v[4, k] = 0.0
+                v[5, k] = 0.0
+            if jets == 3:
+                twist_to_body(pose, f, eta, f, v, 4)
+        L = strip_pose[j]
+        wx, wy, wz, px, py, pz = v[4, 0], v[4, 1], v[4, 2], L[3, 0], L[3, 1], L[3, 2]
+        vx, vy, vz = v[4, 3] + wy * pz - wz * py, v[4, 4] + wz * px - wx * pz, v[4, 5] + wx * py - wy * px
+        for k in range(3):
+            v[1, k] = L[0, k] * wx + L[1, k] * wy + L[2, k] * wz
+            v[1, 3 + k] = L[0, k] * vx + L[1, k] * vy + L[2, k] * vz
+            v[2, k] = 0.0
+        if flows:
+            compose(pose, f, L, here, 0)
+            _flow(here, strip[j], v)
         _wrench(law, strip[j], v)
-        add_wrench_to_world(here, 0, v, 3, force, f)
+        F = v[3]
+        n0 = L[0, 0] * F[3] + L[0, 1] * F[4] + L[0, 2] * F[5]
+        n1 = L[1, 0] * F[3] + L[1, 1] * F[4] + L[1, 2] * F[5]
+        n2 = L[2, 0] * F[3] + L[2, 1] * F[4] + L[2, 2] * F[5]
+        v[5, 0] += L[0, 0] * F[0] + L[0, 1] * F[1] + L[0, 2] * F[2] + py * n2 - pz * n1
+        v[5, 1] += L[1, 0] * F[0] + L[1, 1] * F[1] + L[1, 2] * F[2] + pz * n0 - px * n2
+        v[5, 2] += L[2, 0] * F[0] + L[2, 1] * F[1] + L[2, 2] * F[2] + px * n1 - py * n0
+        v[5, 3] += n0
+        v[5, 4] += n1
+        v[5, 5] += n2
+    if before >= 0:
+        add_wrench_to_world(pose, before, v, 5, force, before)
 
 
 @inner
@@ -42,6 +75,12 @@ def _motion(here, eta, f, strip, jets, v):
         v[1, k] = 0.0
     if jets == 3:
         twist_to_body(here, 0, eta, f, v, 1)
+    _flow(here, strip, v)
+
+
+@inner
+def _flow(here, strip, v):
+    """v[2, :3]: the flow in axes of the strip."""
     for k in range(3):
         v[2, k] = here[0, 0, k] * strip[7] + here[0, 1, k] * strip[8] + here[0, 2, k] * strip[9]
 

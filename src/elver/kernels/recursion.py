@@ -68,20 +68,21 @@ def forward(segment, fixed, poly_size, base, twist, register, jets, pose, eta, a
                     acc[i + 1, k] = acc[before, k]
             elif kind == 1:
                 _real_stumpff(psi, last, cs)
-                _advance_pose(pose, before, i + 1, psi, last, cs)
+                _turn_pose(pose, before, i + 1, psi, last, cs)
                 kept = psi[psi.shape[0] - 1]
                 kept[0], kept[1], kept[2] = cs[1], cs[2], cs[3]
-                for k in range(6):
-                    eta[i + 1, k] = eta[before, k]
-                    acc[i + 1, k] = acc[before, k]
                 if jets == 3:
                     _turn(psi, last, cs, v)
-                    to_world(pose, before, v, 2, v, 6)
-                    to_world(pose, before, v, 3, v, 7)
+                    _turn_to_world(pose, before, v, 2, v, 6)
+                    _turn_to_world(pose, before, v, 3, v, 7)
                     add_bracket(v, 7, 1.0, eta, before, v, 6)
                     for k in range(6):
-                        eta[i + 1, k] += v[6, k]
-                        acc[i + 1, k] += v[7, k]
+                        eta[i + 1, k] = eta[before, k] + v[6, k]
+                        acc[i + 1, k] = acc[before, k] + v[7, k]
+                else:
+                    for k in range(6):
+                        eta[i + 1, k] = 0.0
+                        acc[i + 1, k] = 0.0
             elif jets == 3:
                 dual_stumpff(psi, last, jets, cs, c)
                 _advance_pose(pose, before, i + 1, psi, last, cs)
@@ -142,7 +143,7 @@ def _real_stumpff(psi, last, c):
 
 @inner("void(f8[:,::1], i8, f8[::1], f8[:,::1])")
 def _turn(psi, last, c, v):
-    """v[2], v[3]: y = T(-Θ) Θ' and its rate for an exponent without translation."""
+    """v[2, :3], v[3, :3]: y = T(-Θ) Θ' and its rate for an exponent without translation."""
     x, y, z = psi[last, 0], psi[last, 1], psi[last, 2]
     x1, y1, z1 = psi[last + 1, 0], psi[last + 1, 1], psi[last + 1, 2]
     x2, y2, z2 = psi[last + 2, 0], psi[last + 2, 1], psi[last + 2, 2]
@@ -159,9 +160,31 @@ def _turn(psi, last, c, v):
     v[3, 0] = c1 * x2 + r1 * x1 + c2 * (y * z2 - z * y2) + r2 * bx + spread * x + along * x1
     v[3, 1] = c1 * y2 + r1 * y1 + c2 * (z * x2 - x * z2) + r2 * by + spread * y + along * y1
     v[3, 2] = c1 * z2 + r1 * z1 + c2 * (x * y2 - y * x2) + r2 * bz + spread * z + along * z1
-    for k in range(3, 6):
-        v[2, k] = 0.0
-        v[3, k] = 0.0
+
+
+@inner("void(f8[:,:,::1], i8, i8, f8[:,::1], i8, f8[::1])")
+def _turn_pose(pose, before, after, psi, last, c):
+    """pose[after] = pose[before] exp(Θ): R (c_0 + c_1 Θ̂ + c_2 ΘΘᵀ), the same position."""
+    x, y, z = psi[last, 0], psi[last, 1], psi[last, 2]
+    c0, c1, c2 = c[0], c[1], c[2]
+    for i in range(3):
+        a, b, d = pose[before, i, 0], pose[before, i, 1], pose[before, i, 2]
+        along = c2 * (a * x + b * y + d * z)
+        pose[after, i, 0] = c0 * a + c1 * (b * z - d * y) + along * x
+        pose[after, i, 1] = c0 * b + c1 * (d * x - a * z) + along * y
+        pose[after, i, 2] = c0 * d + c1 * (a * y - b * x) + along * z
+        pose[after, 3, i] = pose[before, 3, i]
+
+
+@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
+def _turn_to_world(pose, f, a, j, out, i):
+    """out[i] = Ad(pose f) (a[j, :3]; 0)."""
+    w0 = pose[f, 0, 0] * a[j, 0] + pose[f, 0, 1] * a[j, 1] + pose[f, 0, 2] * a[j, 2]
+    w1 = pose[f, 1, 0] * a[j, 0] + pose[f, 1, 1] * a[j, 1] + pose[f, 1, 2] * a[j, 2]
+    w2 = pose[f, 2, 0] * a[j, 0] + pose[f, 2, 1] * a[j, 1] + pose[f, 2, 2] * a[j, 2]
+    px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
+    out[i, 0], out[i, 1], out[i, 2] = w0, w1, w2
+    out[i, 3], out[i, 4], out[i, 5] = py * w2 - pz * w1, pz * w0 - px * w2, px * w1 - py * w0
 
 
 @inner("void(f8[:,::1], i8, f8[::1], f8[:,::1])")
@@ -197,8 +220,7 @@ def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, 
             for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
                 r, phi = register[i], moment_phi[i, 0]
                 for jet in range(jets):
-                    for c in range(6):
-                        r[jet, c] = 0.0
+                    r[jet, 0], r[jet, 1], r[jet, 2] = 0.0, 0.0, 0.0
                     for k in range(count):
                         r[jet, component[first + k]] += phi[k] * q[jet, first + k]
             continue

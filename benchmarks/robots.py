@@ -104,12 +104,12 @@ THESIS_CONVERGED = Setting(3, 12, 6, 5e-3, ev.GaussLegendre4())
 THESIS_ACCURACY = 2e-3  # of the length: what a step of 10 ms leaves
 
 
-@row("rfrfr-10ms", unit="CPU s/s", goal=0.02)
-def rfrfr_10ms(peers: bool) -> Row:
-    """The RFRFR of the thesis in its own setting, 10 s."""
+@row("rfrfr-realtime", unit="x real time", goal=50.0, goal_is_lower_bound=True)
+def rfrfr_realtime(peers: bool) -> Row:
+    """The RFRFR of the thesis in its own setting, 10 s at 10 ms."""
     run = apex_path(THESIS, THESIS.step)
     error = distance(run(), apex_path(THESIS_CONVERGED, THESIS.step)())
-    return Row(cpu_time(run) / DURATION if error <= THESIS_ACCURACY else None, error)
+    return Row(DURATION / cpu_time(run) if error <= THESIS_ACCURACY else None, error)
 
 
 LOOP_INSTANT = 0.02
@@ -206,12 +206,12 @@ def tilt(duration: float) -> tuple[Callable[[], np.ndarray], float]:
     return run, float(np.linalg.norm(run() - converged, axis=-1).max()) / page.LENGTH
 
 
-@row("six-rods-10ms", unit="CPU s/s", goal=1.0)
-def six_rods_10ms(peers: bool) -> Row:
-    """Six Kirchhoff limbs and a platform (63 coordinates, 15 multipliers) through the tilting path, 6 s."""
+@row("six-rods-realtime", unit="x real time", goal=1.0, goal_is_lower_bound=True)
+def six_rods_realtime(peers: bool) -> Row:
+    """Six Kirchhoff limbs and a platform (63 coordinates, 15 multipliers) through the tilting path, 6 s at 10 ms."""
     duration = 3.0 * six_rods().PERIOD
     run, error = tilt(duration)
-    return Row(cpu_time(run, repeats=3) / duration if error <= SIX_ACCURACY else None, error)
+    return Row(duration / cpu_time(run, repeats=3) if error <= SIX_ACCURACY else None, error)
 
 
 # One residual, one Newton matrix ----------------------------------------------------------------------------

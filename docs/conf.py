@@ -23,7 +23,8 @@ def _gallery_page() -> str:
     lines = [
         "# Gallery",
         "",
-        "Every page reproduces a published result and compares our numbers with the printed ones.",
+        "A page named after a work reproduces it and compares our numbers with the printed ones; others are our own",
+        "studies.",
         "`elver gallery list` shows them; `elver gallery run NAME` writes figure, run and metrics.",
         "",
     ]

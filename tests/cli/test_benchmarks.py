@@ -19,11 +19,16 @@ NAMES = {
     "bench-soft-flying",
     "rod-inverse-dynamics-11",
     "rod-cost-exponent",
-    "rfrfr-10ms",
+    "rfrfr-realtime",
     "two-rod-loop-1pct",
     "two-rod-loop-0.1pct",
-    "six-rods-10ms",
+    "six-rods-realtime",
     "rfrfr-newton-matrix",
+    "eel-inverse-dynamics",
+    "eel-direct-dynamics",
+    "eel-second-1khz",
+    "eel-cost-exponent",
+    "swimmer-realtime",
     "cold-compile",
     "warm-import",
 }
@@ -96,6 +101,19 @@ def test_inverse_dynamics_equals_its_twin(monkeypatch):
     result = recursion.rod_inverse_dynamics_11(False)
     assert result.ours is not None
     assert result.error <= 1e-12
+
+
+def test_the_eel_is_the_one_of_the_twin_and_of_the_dense_equations(monkeypatch):
+    eel = module("eel", monkeypatch)
+    for result in (eel.eel_inverse_dynamics(False), eel.eel_direct_dynamics(False)):
+        assert result.ours is not None
+        assert result.error <= eel.ACCURACY
+
+
+def test_a_second_of_the_eel_is_near_one_of_shorter_steps(monkeypatch):
+    """Euler at 1 kHz on a motion of about 1 rad/s: order h."""
+    result = module("eel", monkeypatch).eel_second_1khz(False)
+    assert 0.0 < result.error < 1e-3
 
 
 def test_exponent_of_linear_cost_is_one(monkeypatch):

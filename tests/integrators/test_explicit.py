@@ -1,4 +1,4 @@
-"""The explicit method of order 4: its order on every kind of robot, its limits, and what it says at them."""
+"""The explicit methods: their order on every kind of robot, their limits, and what they say at them."""
 
 from __future__ import annotations
 
@@ -129,6 +129,31 @@ def test_order_four(case, make):
     errors = [np.abs(end(move(case, RK4, divide)) - expected).max() for divide in (1, 2, 4)]
     assert errors[-1] > 1e-12  # above rounding
     assert make.observed_order(errors) == pytest.approx(4.0, abs=0.3)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_semi_implicit_euler_has_order_one(case, make):
+    """Against Runge-Kutta; Euler's own error shrinks by the step, up to terms that are smaller by it once more."""
+    expected, euler = end(move(case, RK4, 8)), ev.SemiImplicitEuler()
+    errors = [np.abs(end(move(case, euler, divide)) - expected).max() for divide in (20, 40, 80)]
+    assert make.observed_order(errors) == pytest.approx(1.0, abs=0.1)
+
+
+def test_semi_implicit_euler_by_hand():
+    """v₁ = v₀ + h a₀, x₁ = x₀ + h v₁ on a spring: an ellipse of constant area, for ever."""
+    slider = ev.RigidBody.point(2.0, "slider")
+    rail = ev.Prismatic("world", slider, axis="x", name="rail")
+    system = ev.System(ev.Mechanism([rail]), loads=[ev.JointSpring(rail, 8.0)])
+    h, steps = 0.1, 400
+    run = ev.simulate(system, system.rest().with_(q=(0.3,)), steps * h, h, ev.SemiImplicitEuler())
+    x, v = 0.3, 0.0
+    for k in range(1, steps + 1):
+        v -= h * 4.0 * x
+        x += h * v
+        assert run["q"].values[k, 0] == pytest.approx(x, abs=1e-12)
+    # x² + v²/ω² - h x v is conserved exactly
+    q, q_dot = run["q"].values[:, 0], run["q_dot"].values[:, 0]
+    np.testing.assert_allclose(q**2 + q_dot**2 / 4.0 - h * q * q_dot, 0.09, rtol=1e-12)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "feedback"])

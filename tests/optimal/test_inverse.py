@@ -15,6 +15,7 @@ import elver as ev
 from elver.lie import se3
 from elver.optimal.inverse import (
     StrainMotion,
+    stress_in_system,
     stress_of_motion,
     stress_of_shape,
     tendon_columns,
@@ -186,6 +187,8 @@ def test_free_base_agrees_with_strain_modes():
     assert found.eta_dot[0] == pytest.approx(modes.eta_dot, abs=1e-7 * np.abs(modes.eta_dot).max())
     efforts = projected(rod, found)
     assert efforts == pytest.approx(modes.efforts, abs=1e-7 * np.abs(modes.efforts).max())
+    through = stress_in_system(system, state)
+    assert through.stress_act == pytest.approx(found.stress_act, abs=1e-12 * np.abs(found.stress_act).max())
 
 
 def test_held_base_agrees_with_strain_modes():
@@ -197,6 +200,37 @@ def test_held_base_agrees_with_strain_modes():
     found = stress_of_motion(rod, StrainMotion.of(rod, *q), base=state.g, eta_dot=np.zeros(6), gravity=GRAVITY)
     assert projected(rod, found) == pytest.approx(modes, abs=1e-8 * np.abs(modes).max())
     assert not np.any(found.stress_act[:, 3:])
+
+
+def test_system_with_all_its_loads_agrees_with_strain_modes():
+    """Dead and following loads on tip, base and along the rod; a driven base."""
+    rng = np.random.default_rng(9)
+    rod, q = random_rod(rng)
+    g0 = se3.exp(rng.normal(size=6))
+    loads = [
+        ev.Gravity(GRAVITY),
+        ev.PointWrench(rod, force=TIP[3:], moment=TIP[:3]),
+        ev.PointWrench(rod, force=TIP[:3], frame="section", name="follower"),
+        ev.DistributedWrench(rod, force=lambda s: np.outer(np.sin(5 * s), (0.3, 1.0, -0.4)), name="wind"),
+    ]
+    for mechanism in (ev.Mechanism.clamped(rod, pose=g0), ev.Mechanism.free(rod, pose=g0)):
+        system = ev.System(mechanism, loads=loads)
+        moving = {"g": g0, "eta": rng.normal(size=6)} if system.free else {}
+        state = system.rest().with_(q=q[0], q_dot=q[1], q_ddot=q[2], **moving)
+        found = stress_in_system(system, state)
+        if system.free:
+            state = state.with_(eta_dot=found.eta_dot[0])
+        modes = ev.inverse_dynamics(system, state)
+        wanted = np.concatenate([np.zeros(6), projected(rod, found)]) if system.free else projected(rod, found)
+        assert wanted == pytest.approx(modes, abs=1e-7 * np.abs(modes).max())
+
+
+def test_held_tips_are_refused():
+    rod, _ = random_rod(np.random.default_rng(0))
+    mechanism = ev.Mechanism.clamped(rod, holds=[ev.Hold(at="tip", position=(0.5, 0.0, 0.0))])
+    system = ev.System(mechanism)
+    with pytest.raises(ev.BadInput, match="tip of this rod is held"):
+        stress_in_system(system, system.rest())
 
 
 # Statics --------------------------------------------------------------------------------------------------------

@@ -34,7 +34,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, NotConverged, finite, positive
 from elver.lie import integration, se3
+from elver.optimal.problem import RodProblem
 from elver.rods import Rod
+from elver.system import Inputs, State, System
 
 __all__ = [
     "MotionStress",
@@ -42,6 +44,7 @@ __all__ = [
     "ShapeStress",
     "StrainMotion",
     "Tensions",
+    "stress_in_system",
     "stress_of_motion",
     "stress_of_shape",
     "tendon_columns",
@@ -60,7 +63,7 @@ _FIRST, _MOST = 4, 512  # elements at the start of the doubling, and where it gi
 
 
 class RodLike(Protocol):
-    """What is asked of a rod; :class:`elver.Rod` has it all. Fields are functions of s (n,) [m], diagonals (n, 6)."""
+    """What is asked of a rod; ``Rod`` and ``RodProblem`` have it. Fields take s (n,) [m] and return (n, 6)."""
 
     @property
     def length(self) -> float: ...
@@ -233,6 +236,51 @@ def stress_of_motion(
         history=history,
         result=found,
     )
+
+
+def stress_in_system(
+    system: System, state: State, inputs: Inputs | None = None, *, motion: StrainMotion | None = None, **options: Any
+) -> MotionStress:
+    """The stress that the only rod of ``system`` needs for ``state`` (q, q̇, q̈ and base) under its loads.
+
+    The base is held or driven in the motion of the state (η̇ of ``state``), or free: then its acceleration is a result
+    and η̇ of the state does not matter. ``motion`` replaces the strains of the state by fields without modes.
+    ``inputs`` set the loads; what the actuators do is not subtracted, since it is what comes out. Further options as
+    for :func:`stress_of_motion`.
+    """
+    rod = system.rod
+    problem = RodProblem.of(system, inputs, state.time)
+    g, eta, eta_dot = base_motion(system, state, problem)
+    return stress_of_motion(
+        rod,
+        motion or StrainMotion.of(rod, state.q, state.q_dot, state.q_ddot),
+        base=g,
+        eta=eta,
+        eta_dot=eta_dot,
+        wrench_density=lambda s, g, _: problem.body_load(s, g)[0],
+        tip_wrench=lambda g, _: problem.tip_wrench.at(g)[0],
+        base_wrench=problem.base_wrench.at(g)[0],
+        breaks=sorted({*rod.basis.breaks(rod.length), *problem.breaks}),
+        **options,
+    )
+
+
+def base_motion(system: System, state: State, problem: RodProblem) -> tuple[Array, Array, Array | None]:
+    """Pose, twist and, unless it is free, acceleration of the base of the rod in ``state``."""
+    system.check_state(state)
+    if problem.closed or problem.tip.held:
+        raise BadInput(
+            "the tip of this rod is held, so that its stress is not determined by its motion; inverse models along the "
+            "rod are for rods with a free tip: use inverse_dynamics(system, ...)"
+        )
+    if problem.base.held == 0:
+        return state.g, state.eta, None
+    if not problem.base.is_clamped:
+        raise BadInput(
+            f"the base of this rod is neither clamped nor free ({problem.base.name}); use inverse_dynamics(system, ...)"
+        )
+    to_rod = se3.Ad(se3.inverse(problem.base.pose) @ state.g)
+    return problem.base.pose, to_rod @ state.eta, to_rod @ state.eta_dot
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,13 +490,13 @@ class _Mesh:
         return np.concatenate([first[None], inner.reshape(-1, *first.shape), last[None]])
 
 
-def _integration_matrix(points: int) -> tuple[Array, Array, Array]:
+def gauss_integration(points: int) -> tuple[Array, Array, Array]:
     """Gauss points and weights on [-1, 1], and the matrix that takes values there to their integrals from -1."""
     x, w = leggauss(points)
     return x, w, legvander(x, points) @ legint(np.eye(points), lbnd=-1) @ np.linalg.inv(legvander(x, points - 1))
 
 
-_X, _W, _INTEGRATION = _integration_matrix(_POINTS)
+_X, _W, _INTEGRATION = gauss_integration(_POINTS)
 
 
 def _share(part: float, borders: Array, elements: int) -> int:

@@ -1,0 +1,602 @@
+r"""Forward dynamics of a rod as a singular linear-quadratic problem along its length: for study, not for simulation.
+
+**The problem** (G. Le Vey 2006, section 3). Minimise over υ(s)
+
+    ∫ (½ xᵀΣx + bᵀx + cᵀυ) ds,   x′ = F x + G υ + h,   G constant,
+
+in which the control enters linearly. With the costate λ the conditions of an optimum are
+
+    λ′ = -Fᵀλ - Σx - b,   0 = c + Gᵀλ,
+
+and the last one, differentiated twice along s, gives the control (N = GᵀΣG, primes are d/ds)
+
+    N υ = K₁λ + K₂x + K₃,   K₁ = Gᵀ(FᵀFᵀ - F′ᵀ),   K₂ = Gᵀ(FᵀΣ - Σ′ - ΣF),   K₃ = c″ + Gᵀ(Fᵀb - b′ - Σh).
+
+Inserted, a linear problem with conditions at both ends is left. It is solved in two ways:
+
+* :func:`solve_by_superposition`: the transition matrix from 0 to L, and six equations for what is unknown at 0;
+* :func:`solve_by_riccati`: λ = ζx + κ with ζ(L) = 0, swept back, and x forward (eq. 8, 9 of the source).
+
+**The rod** (:func:`rod_problem`; Boyer et al. 2023, appendix 2). x = η̇, λ = -Λ, υ = Bᵀξ̈ in the frame of each section,
+
+    F = -ad(ξ),  G = B,  h = -ad(ξ̇)η,  Σ = 𝓜,  b = -(F̄ + ad(η)ᵀ𝓜η),  c = BᵀΛ = Bᵀ(Λ_act + 𝓗(ξ-ξ₀)).
+
+:func:`inertial_problem` is the same rod, if inextensible and without shear, in Le Vey's inertial frame, linear part
+first, x = (r̈; ω̇) and υ = RK̈, with the co-rotational curvature rate in place of the inertial one he printed.
+
+**Conditioning.** Of a straight rod V̇″ = (A/I) V̇ across: a march from one end amplifies errors by exp(L√(A/I)), which
+is exp(2L/r) of a circular section of radius r, 1e17 at L/r = 20; and the Riccati sweep escapes to infinity inside the
+rod unless it is very short. Both are measured, reported and refused. This belongs to the march, not to the problem:
+:func:`solve_by_collocation` takes all elements together, and its condition number grows like a power of L/r.
+
+Still for study only: data must come from a motion. A stress field of one's own leaves 0 = c + Gᵀλ unmet, since the
+minimiser then has impulses at the ends, and is refused too; the regular way is implicit in time
+(:mod:`elver.integrators`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebder, chebint, chebvander
+from numpy.typing import ArrayLike, NDArray
+
+from elver.errors import BadInput, NotConverged, finite, positive
+from elver.lie import integration, se3, so3
+from elver.optimal.inverse import StrainMotion, base_motion, gauss_integration
+from elver.optimal.problem import RodProblem
+from elver.system import Inputs, State, System
+
+__all__ = [
+    "SingularProblem",
+    "SingularSolution",
+    "condition",
+    "inertial_problem",
+    "rod_problem",
+    "solve_by_collocation",
+    "solve_by_riccati",
+    "solve_by_superposition",
+    "system_problem",
+]
+
+Array: TypeAlias = NDArray[np.float64]
+Field: TypeAlias = Callable[[Array], Array]
+
+_HOPELESS = 1e12  # condition number beyond which double precision leaves no trustworthy digit of υ
+_POINTS = 10
+_X, _W, _I = gauss_integration(_POINTS)
+_ESCAPED = 1e7  # times the size of ζ if nothing escaped: the sweep has gone to infinity
+
+
+# The problem --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SingularProblem:
+    """Data of the problem at Chebyshev-Lobatto nodes s (n,) of [0, length]; derivatives are those of polynomials.
+
+    ``F`` (n, m, m), ``G`` (m, k), ``h`` (n, m), ``Sigma`` (n, m, m), ``b`` (n, m), ``c`` (n, k). ``start`` is x(0), or
+    None where λ(0) = ``start_costate`` is given instead; ``end_costate`` is λ(L).
+    """
+
+    length: float
+    F: Array
+    G: Array
+    h: Array
+    Sigma: Array
+    b: Array
+    c: Array
+    end_costate: Array
+    start: Array | None = None
+    start_costate: Array | None = None
+
+    def __post_init__(self) -> None:
+        put: Callable[[str, Any], None] = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
+        put("length", positive("length", self.length, "m"))
+        put("G", finite("G", self.G, (-1, -1), "1"))
+        m, k = self.G.shape
+        n = np.shape(self.F)[0]
+        shapes = {"F": (n, m, m), "h": (n, m), "Sigma": (n, m, m), "b": (n, m), "c": (n, k), "end_costate": (m,)}
+        for name, shape in shapes.items():
+            put(name, finite(name, getattr(self, name), shape, "SI units"))
+        if (self.start is None) == (self.start_costate is None):
+            raise BadInput(
+                f"the problem has {m} unknowns at s = 0 and needs {m} conditions there: give either start (the state, "
+                "of a held base) or start_costate (of a free one)"
+            )
+        name = "start" if self.start_costate is None else "start_costate"
+        put(name, finite(name, getattr(self, name), (m,), "SI units"))
+
+    @property
+    def s(self) -> Array:
+        """Nodes (n,) [m]."""
+        return chebyshev_nodes(len(self.F), self.length)
+
+    @property
+    def size(self) -> int:
+        """Number of states m."""
+        return len(self.G)
+
+    def derivative(self, field: Array) -> Array:
+        """d/ds of a field (n, ...) given at the nodes."""
+        n = len(self.F)
+        z = chebyshev_nodes(n, 2.0) - 1.0
+        D = 2.0 / self.length * chebvander(z, n - 2) @ chebder(np.eye(n)) @ np.linalg.inv(chebvander(z, n - 1))
+        return np.tensordot(D, field, axes=1)
+
+    @cached_property
+    def control_law(self) -> tuple[Array, Array, Array]:
+        """υ = K_lam λ + K_x x + k at the nodes, N⁻¹ applied: (n, k, m), (n, k, m), (n, k)."""
+        F, G, Sigma, b = self.F, self.G, self.Sigma, self.b
+        Ft, Gt = np.swapaxes(F, -1, -2), G.T
+        N = Gt @ Sigma @ G
+        singular = np.linalg.cond(N) > 1e14
+        if np.any(singular):
+            raise BadInput(
+                f"GᵀΣG is singular at s = {self.s[np.argmax(singular)]:g} m: a control has no inertia behind it; give "
+                "the section inertia in every free strain"
+            )
+        K1 = Gt @ (Ft @ Ft - np.swapaxes(self.derivative(F), -1, -2))
+        K2 = Gt @ (Ft @ Sigma - self.derivative(Sigma) - Sigma @ F)
+        K3 = self.derivative(self.derivative(self.c)) + (_times(Ft, b) - self.derivative(b) - _times(Sigma, self.h)) @ G
+        inverse = np.asarray(np.linalg.inv(N), dtype=np.float64)
+        return inverse @ K1, inverse @ K2, _times(inverse, K3)
+
+    @cached_property
+    def equations(self) -> tuple[Array, Array]:
+        """A (n, 2m, 2m) and a (n, 2m) of (x; λ)′ = A (x; λ) + a with the control inserted."""
+        K1, K2, K3 = self.control_law
+        F, G = self.F, self.G
+        A = np.block([[F + G @ K2, G @ K1], [-self.Sigma, -np.swapaxes(F, -1, -2)]])
+        return A, np.concatenate([self.h + K3 @ G.T, -self.b], axis=1)
+
+    @cached_property
+    def growth(self) -> float:
+        """Exponent of the amplification from 0 to L: the integral of the fastest rate of the frozen equations.
+
+        2 L/r of a straight circular rod.
+        """
+        rates = np.max(np.linalg.eigvals(self.equations[0]).real, axis=1)
+        # Clenshaw-Curtis is not needed for an estimate
+        return float(np.trapezoid(np.maximum(rates, 0.0), self.s))
+
+
+@dataclass(frozen=True, eq=False)
+class SingularSolution:
+    """State, costate and control along the rod."""
+
+    s: Array
+    state: Array
+    costate: Array
+    control: Array
+    condition: float
+    """Condition number of the linear equations for what was unknown at s = 0; not a number where none was solved."""
+    optimality: float
+    """Largest |c + Gᵀλ| over the size of c: zero for data that come from a motion."""
+    zeta: Array | None = None
+    kappa: Array | None = None
+
+
+def chebyshev_nodes(n: int, length: float) -> Array:
+    """Chebyshev-Lobatto nodes (n,) of [0, length], increasing."""
+    return 0.5 * length * (1.0 + np.sin(0.5 * np.pi * np.arange(1 - n, n, 2) / (n - 1)))
+
+
+# Superposition ------------------------------------------------------------------------------------------------------
+
+
+def condition(problem: SingularProblem) -> float:
+    """Condition number of the map from what is unknown at s = 0 to λ(L): about exp(2L/r) of a circular rod."""
+    m = problem.size
+    if problem.growth > 300.0:
+        return float("inf")
+    transition, _ = _Mesh(problem).whole
+    return float(np.linalg.cond(transition[m:, _unknown(problem)]))
+
+
+def solve_by_superposition(
+    problem: SingularProblem, *, max_condition: float = _HOPELESS, max_optimality: float = 1e-3
+) -> SingularSolution:
+    """The linear two-point problem: transition matrix from 0 to L, m equations at 0, and a last march.
+
+    Refused with :class:`NotConverged` when the growth promises, or the equations show, a condition number beyond
+    ``max_condition``; and when the result leaves |c + Gᵀλ| > ``max_optimality`` of the size of c, since no motion
+    carries such a stress.
+    """
+    m = problem.size
+    if problem.growth > np.log(max_condition):
+        raise NotConverged(
+            f"solve_by_superposition: {_advice(problem)}; refused beyond a condition number of {max_condition:.0e}"
+        )
+    mesh = _Mesh(problem)
+    transition, forced = mesh.whole
+    start, unknown = _given(problem), _unknown(problem)
+    matrix = transition[m:, unknown]
+    cond = float(np.linalg.cond(matrix))
+    if not cond < max_condition:
+        raise NotConverged(
+            f"solve_by_superposition: the condition number of the two-point problem is {cond:.1e} (at most "
+            f"{max_condition:.0e}); {_advice(problem)}"
+        )
+    start[unknown] = np.linalg.solve(matrix, problem.end_costate - transition[m:] @ start - forced[m:])
+    ends = [start]
+    for T, t in zip(mesh.transition, mesh.forced):
+        ends.append(T @ ends[-1] + t)
+    return _solution(mesh, mesh.inside(np.array(ends)), cond, max_optimality, "solve_by_superposition")
+
+
+def solve_by_collocation(problem: SingularProblem, *, max_optimality: float = 1e-3) -> SingularSolution:
+    """The same two-point problem with the values at the ends of all elements unknown together.
+
+    What grows is held at the far end and what decays at the near one, so that nothing is amplified: the condition of
+    :func:`solve_by_superposition` belongs to the march from one end. What remains is the division by the inertia of the
+    section, with which the errors of the given stress come into ξ̈: (L/r)² times its second derivative.
+    """
+    from scipy.sparse import csc_array, diags_array, kron  # slow to import, and needed here alone
+    from scipy.sparse.linalg import LinearOperator, onenormest, splu
+
+    m = problem.size
+    mesh = _Mesh(problem)
+    E = len(mesh.transition)
+    # rows: y_{e+1} - T_e y_e = t_e, then what is known at 0, then λ(L)
+    rows, columns = np.meshgrid(np.arange(2 * m), np.arange(2 * m), indexing="ij")
+    place = 2 * m * np.arange(E)[:, None, None]
+    steps = csc_array(
+        (-mesh.transition.ravel(), ((place + rows).ravel(), (place + columns).ravel())),
+        shape=(2 * m * E + 2 * m, 2 * m * E + 2 * m),
+    )
+    steps = steps + kron(diags_array(np.ones(E), offsets=1, shape=(E + 1, E + 1)), np.eye(2 * m))
+    known = np.setdiff1d(np.arange(2 * m), np.arange(2 * m)[_unknown(problem)])
+    last = 2 * m * E + np.arange(2 * m)
+    ends = csc_array(
+        (np.ones(2 * m), (last, np.concatenate([known, last[m:]]))), shape=(2 * m * E + 2 * m, 2 * m * E + 2 * m)
+    )
+    matrix = csc_array(steps + ends)
+    load = np.concatenate([mesh.forced.ravel(), _given(problem)[known], problem.end_costate])
+    factors = splu(matrix)
+    y = factors.solve(load)
+    y += factors.solve(load - matrix @ y)  # one refinement: pivots of a sparse factor are not the largest
+    inverse = LinearOperator(
+        matrix.shape, matvec=factors.solve, rmatvec=lambda v: factors.solve(v, trans="T"), dtype=float
+    )
+    cond = float(onenormest(inverse) * onenormest(matrix))
+    return _solution(mesh, mesh.inside(y.reshape(E + 1, 2 * m)), cond, max_optimality, "solve_by_collocation")
+
+
+def _unknown(problem: SingularProblem) -> slice:
+    """Which of (x; λ) at s = 0 is unknown."""
+    m = problem.size
+    return slice(m, 2 * m) if problem.start is not None else slice(0, m)
+
+
+def _given(problem: SingularProblem) -> Array:
+    """(x; λ) at s = 0 with zeros for what is unknown."""
+    zero = np.zeros(problem.size)
+    if problem.start is not None:
+        return np.concatenate([problem.start, zero])
+    assert problem.start_costate is not None
+    return np.concatenate([zero, problem.start_costate])
+
+
+class _Mesh:
+    """The linear equations on elements short enough for what grows, by collocation at Gauss points (order 20)."""
+
+    def __init__(self, problem: SingularProblem) -> None:
+        self.problem = problem
+        count = max(8, int(np.ceil(problem.growth)))
+        ends = np.linspace(0.0, problem.length, count + 1)
+        self.half = 0.5 * np.diff(ends)
+        points = 0.5 * (ends[1:] + ends[:-1])[:, None] + self.half[:, None] * _X
+        self.s = np.concatenate([[0.0], points.ravel(), [problem.length]])
+        A, a = _interpolate(problem.s, self.s[1:-1], *problem.equations)
+        self.prepare(A, a)
+
+    def prepare(self, A: Array, a: Array) -> None:
+        """Values inside and at the end of each element from those at its begin, for y′ = A y + a."""
+        E, size = len(self.half), A.shape[-1]
+        A, a = A.reshape(E, _POINTS, size, size), a.reshape(E, _POINTS, size)
+        half = self.half[:, None, None, None]
+        # Y_i = y + half Σ_j I_ij (A_j Y_j + a_j)
+        coupled = self.half[:, None, None, None, None] * np.einsum("ij,ejab->eiajb", _I, A)
+        matrix = np.eye(_POINTS * size) - coupled.reshape(E, _POINTS * size, _POINTS * size)
+        load = np.empty((E, _POINTS, size, size + 1))
+        load[..., :-1] = np.eye(size)
+        load[..., -1] = half[..., 0] * np.einsum("ij,eja->eia", _I, a)
+        Y = np.linalg.solve(matrix, load.reshape(E, _POINTS * size, size + 1)).reshape(load.shape)
+        slope = A @ Y
+        slope[..., -1] += a
+        step = half[:, 0] * np.einsum("j,ejab->eab", _W, slope)
+        self.within, self.transition, self.forced = Y, np.eye(size) + step[..., :-1], step[..., -1]
+
+    @property
+    def whole(self) -> tuple[Array, Array]:
+        """Φ and φ of y(L) = Φ y(0) + φ."""
+        size = self.transition.shape[-1]
+        total, forced = np.eye(size), np.zeros(size)
+        for T, t in zip(self.transition, self.forced):
+            total, forced = T @ total, T @ forced + t
+        return total, forced
+
+    def inside(self, ends: Array) -> Array:
+        """y at ``s`` from its values (elements + 1, size) at the ends of elements."""
+        inner = np.einsum("eiab,eb->eia", self.within[..., :-1], ends[:-1]) + self.within[..., -1]
+        return np.concatenate([ends[:1], inner.reshape(-1, ends.shape[1]), ends[-1:]])
+
+
+# Riccati ------------------------------------------------------------------------------------------------------------
+
+
+def solve_by_riccati(problem: SingularProblem, *, max_optimality: float = 1e-3) -> SingularSolution:
+    """The sweep λ = ζx + κ, back from ζ(L) = 0, κ(L) = λ(L), then x forward with the control on the fly.
+
+    ζ′ = -ζGN⁻¹K₁ζ - ζ(F + GN⁻¹K₂) - Fᵀζ - Σ,   κ′ = -(Fᵀ + ζGN⁻¹K₁)κ - ζ(h + GN⁻¹K₃) - b      (Le Vey, eq. 9)
+
+    :class:`NotConverged` tells where ζ escapes to infinity, which it does inside all but the shortest rods.
+    """
+    m = problem.size
+
+    def back(s: float, y: Array) -> Array:
+        (A,), (a,) = _interpolate(problem.s, np.array([s]), *problem.equations)
+        zeta, kappa = y[: m * m].reshape(m, m), y[m * m :]
+        F_x, F_lam, lam_x, lam_lam = A[:m, :m], A[:m, m:], A[m:, :m], A[m:, m:]
+        zeta_prime = lam_x + lam_lam @ zeta - zeta @ (F_x + F_lam @ zeta)
+        kappa_prime = lam_lam @ kappa + a[m:] - zeta @ (F_lam @ kappa + a[:m])
+        return np.concatenate([zeta_prime.ravel(), kappa_prime])
+
+    mesh = _Mesh(problem)
+    swept = _swept_back(back, problem, mesh.s)
+    zeta, kappa = swept[:, : m * m].reshape(-1, m, m), swept[:, m * m :]
+
+    cond = float("nan")
+    if problem.start is not None:
+        start = problem.start
+    else:
+        assert problem.start_costate is not None
+        cond = float(np.linalg.cond(zeta[0]))
+        start = np.linalg.solve(zeta[0], problem.start_costate - kappa[0])
+
+    # x′ = (A_xx + A_xλ ζ) x + A_xλ κ + a_x
+    A, a = _interpolate(problem.s, mesh.s[1:-1], *problem.equations)
+    mesh.prepare(A[:, :m, :m] + A[:, :m, m:] @ zeta[1:-1], _times(A[:, :m, m:], kappa[1:-1]) + a[:, :m])
+    ends = [start]
+    for T, t in zip(mesh.transition, mesh.forced):
+        ends.append(T @ ends[-1] + t)
+    x = mesh.inside(np.array(ends))
+    lam = _times(zeta, x) + kappa
+    found = _solution(mesh, np.hstack([x, lam]), cond, max_optimality, "solve_by_riccati")
+    return replace(found, zeta=zeta, kappa=kappa)
+
+
+def _swept_back(back: Callable[[float, Array], Array], problem: SingularProblem, s: Array) -> Array:
+    """(ζ, κ) at ``s``, by an adaptive method of order 8 from L to 0; escape to infinity is reported."""
+    from scipy.integrate import solve_ivp  # slow to import, and needed here alone
+
+    m, L = problem.size, problem.length
+    # the size of ζ if nothing escaped: that of the composite inertia
+    usual = float(np.max(np.abs(problem.Sigma))) * L * max(1.0, L**2)
+
+    def gone(_: float, y: Array) -> float:
+        return float(np.max(np.abs(y[: m * m])) - _ESCAPED * usual)
+
+    gone.terminal = True  # type: ignore[attr-defined]
+    end = np.concatenate([np.zeros(m * m), problem.end_costate])
+    with np.errstate(over="ignore", invalid="ignore"):
+        run = solve_ivp(
+            back, (L, 0.0), end, method="DOP853", t_eval=s[::-1], rtol=1e-12, atol=1e-13 * usual, events=[gone]
+        )
+    if run.status != 0:
+        where = float(run.t_events[0][0]) if len(run.t_events[0]) else float(run.t[-1])
+        raise NotConverged(
+            f"solve_by_riccati: the sweep escapes to infinity at s = {where:.4g} m of {L:g} m, as it does inside all "
+            f"rods but the thickest (this one grows like L/r = {0.5 * problem.growth:.3g} of a circular rod); use "
+            "solve_by_superposition for short rods, solve_by_collocation for long ones, and simulate(...) with an "
+            "implicit method for motions",
+            result=where,
+        )
+    return np.asarray(run.y.T[::-1])
+
+
+# Shared -------------------------------------------------------------------------------------------------------------
+
+
+def _interpolate(nodes: Array, s: Array, *fields: Array) -> list[Array]:
+    """Fields given at Chebyshev-Lobatto nodes, at other points, by the barycentric formula."""
+    weights = (-1.0) ** np.arange(len(nodes))
+    weights[[0, -1]] *= 0.5
+    away = s[:, None] - nodes
+    on_node = away == 0.0
+    ratio = weights / np.where(on_node, 1.0, away)
+    matrix = np.where(on_node.any(axis=1)[:, None], on_node, ratio / ratio.sum(axis=1, keepdims=True))
+    return [np.tensordot(matrix, field, axes=1) for field in fields]
+
+
+def _advice(problem: SingularProblem) -> str:
+    growth = problem.growth
+    return (
+        f"along {problem.length:g} m errors are amplified by about exp({growth:.3g}) = 1e{growth / np.log(10.0):.0f}, "
+        f"which is exp(2 L/r) of a circular rod with L/r = {0.5 * growth:.3g}, and double precision carries it to "
+        "L/r = 8 or so; use solve_by_collocation, which does not march, forward_dynamics for accelerations, or "
+        "simulate(...) with an implicit method for motions"
+    )
+
+
+def _solution(mesh: _Mesh, y: Array, cond: float, max_optimality: float, what: str) -> SingularSolution:
+    problem, m = mesh.problem, mesh.problem.size
+    x, lam = y[:, :m], y[:, m:]
+    K1, K2, K3, c = _interpolate(problem.s, mesh.s, *problem.control_law, problem.c)
+    control = _times(K1, lam) + _times(K2, x) + K3
+    size = max(float(np.max(np.abs(c))), float(np.max(np.abs(lam))), 1e-300)
+    left = float(np.max(np.abs(c + lam @ problem.G))) / size
+    if not left <= max_optimality:
+        raise NotConverged(
+            f"{what}: the stress differs by {left:.1e} of its size from the one given (at most {max_optimality:.0e}): "
+            "no smooth motion carries it, the minimiser has impulses at the ends; give the stress of a motion, e.g. of "
+            "stress_of_motion with the same state and loads",
+            result=control,
+        )
+    return SingularSolution(mesh.s, x, lam, control, cond, left)
+
+
+# Rods ---------------------------------------------------------------------------------------------------------------
+
+
+def rod_problem(
+    length: float,
+    xi: Field,
+    xi_dot: Field,
+    inertia: Field,
+    stress: Field,
+    *,
+    component: ArrayLike = (0, 1, 2),
+    base: ArrayLike | None = None,
+    eta: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    eta_dot: ArrayLike | None = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    wrench_density: Callable[[Array, Array, Array], Array] | None = None,
+    tip_wrench: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    base_wrench: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    nodes: int = 40,
+) -> SingularProblem:
+    """The problem of one rod in the frames of its sections: state η̇, costate -Λ, control Bᵀξ̈ (Boyer 2023, app. 2).
+
+    ``xi``, ``xi_dot`` (n, 6) are strain and rate at the instant, ``inertia`` the diagonal of 𝓜 (n, 6), ``stress`` gives
+    BᵀΛ = Bᵀ(Λ_act + 𝓗(ξ-ξ₀) + 𝓓ξ̇) as (n, k), one column per free strain of ``component``. ``eta_dot`` is that of a
+    held base, None for a free one on which ``base_wrench`` acts. Loads as for
+    :func:`elver.optimal.inverse.stress_of_motion`. Fields must be smooth: they are sampled at ``nodes`` points.
+    """
+    s, _, eta_s, xi_s, xi_dot_s, M, loads = _rod_fields(
+        length, xi, xi_dot, inertia, base, eta, wrench_density, nodes
+    )
+    free = np.unique(np.asarray(component, dtype=int))
+    c = np.asarray(stress(s), dtype=float)
+    if c.shape != (s.size, free.size):
+        raise BadInput(f"stress returns shape {c.shape}: return {(s.size, free.size)}, one column per free strain")
+    return SingularProblem(
+        length=length,
+        F=-se3.ad(xi_s),
+        G=np.eye(6)[:, free],
+        h=-_times(se3.ad(xi_dot_s), eta_s),
+        Sigma=M[:, :, None] * np.eye(6),
+        b=-loads + _times(se3.coad(eta_s), M * eta_s),
+        c=c,
+        end_costate=-finite("tip_wrench", tip_wrench, (6,), "N m, N"),
+        start=None if eta_dot is None else finite("eta_dot", eta_dot, (6,), "rad/s², m/s²"),
+        start_costate=finite("base_wrench", base_wrench, (6,), "N m, N") if eta_dot is None else None,
+    )
+
+
+def inertial_problem(
+    length: float,
+    xi: Field,
+    xi_dot: Field,
+    inertia: Field,
+    stress: Field,
+    *,
+    base: ArrayLike | None = None,
+    eta: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    start: ArrayLike | None = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    wrench_density: Callable[[Array, Array, Array], Array] | None = None,
+    tip_wrench: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    base_wrench: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    nodes: int = 40,
+) -> SingularProblem:
+    """The problem of an inextensible rod without shear in the inertial frame: state (r̈; ω̇), costate -(RN; RC), RK̈.
+
+    F = [[0, -t̂₁], [0, 0]],  G = [0; 1],  h = (ω×(ω×t₁); ω×RK̇),  Σ = diag(ρA, RρIRᵀ),  b = (-f; -c + ω×Σ₂ω)
+
+    Le Vey takes the inertial k̈ for control, which leaves a term k×M in the balance that Newton and Euler do not have
+    (it vanishes in the plane); the power of a couple goes with the co-rotational rate RK̇, which is used here.
+    Arguments as for :func:`rod_problem`, in the frames of the sections; ``start`` is (r̈; ω̇) of a held base in
+    inertial axes, None for a free one.
+    """
+    s, g, eta_s, xi_s, xi_dot_s, M, loads = _rod_fields(
+        length, xi, xi_dot, inertia, base, eta, wrench_density, nodes
+    )
+    if np.max(np.abs(xi_s[:, 3:] - (1.0, 0.0, 0.0))) > 1e-9 or np.any(xi_dot_s[:, 3:]):
+        raise BadInput("inertial_problem: this form holds for rods without stretch and shear; use rod_problem")
+    n, R = s.size, g[:, :3, :3]
+    t = R[:, :, 0]
+    omega, rate = _times(R, eta_s[:, :3]), _times(R, xi_dot_s[:, :3])
+    second = R @ (M[:, :3, None] * np.swapaxes(R, -1, -2))
+    F, Sigma = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
+    F[:, :3, 3:] = -so3.hat(t)
+    Sigma[:, :3, :3] = R @ (M[:, 3:, None] * np.swapaxes(R, -1, -2))
+    Sigma[:, 3:, 3:] = second
+    gyroscopic = np.cross(omega, _times(second, omega))
+    end, begin = finite("tip_wrench", tip_wrench, (6,), "N m, N"), finite("base_wrench", base_wrench, (6,), "N m, N")
+    return SingularProblem(
+        length=length,
+        F=F,
+        G=np.vstack([np.zeros((3, 3)), np.eye(3)]),
+        h=np.hstack([np.cross(omega, np.cross(omega, t)), np.cross(omega, rate)]),
+        Sigma=Sigma,
+        b=np.hstack([-_times(R, loads[:, 3:]), -_times(R, loads[:, :3]) + gyroscopic]),
+        c=_times(R, np.asarray(stress(s), dtype=float)),
+        end_costate=-np.concatenate([R[-1] @ end[3:], R[-1] @ end[:3]]),
+        start=None if start is None else finite("start", start, (6,), "m/s², rad/s²"),
+        start_costate=np.concatenate([R[0] @ begin[3:], R[0] @ begin[:3]]) if start is None else None,
+    )
+
+
+def system_problem(system: System, state: State, inputs: Inputs | None = None, *, nodes: int = 40) -> SingularProblem:
+    """The problem of the only rod of ``system`` at its q and q̇, with all that acts on it; υ is the wanted Bᵀξ̈.
+
+    Actuators give the stress as they are; where no smooth motion carries it, which is so of most tendons, the
+    solvers say so.
+    """
+    rod = system.rod
+    problem = RodProblem.of(system, inputs, state.time)
+    g, eta, eta_dot = base_motion(system, state, problem)
+    motion = StrainMotion.of(rod, state.q, state.q_dot, np.zeros(rod.n))
+    tip = integration.magnus(motion.xi, np.linspace(0.0, rod.length, 65), start=g)[-1]
+    free = list(problem.component)
+
+    def stress(s: Array) -> Array:
+        carried = problem.at(s).stress(motion.xi(s))[0] + rod.damping(s) * motion.xi_dot(s)
+        return np.asarray(carried[:, free])
+
+    return rod_problem(
+        rod.length, motion.xi, motion.xi_dot, rod.inertia, stress, component=free, base=g, eta=eta, eta_dot=eta_dot,
+        wrench_density=lambda s, g, _: problem.body_load(s, g)[0], tip_wrench=problem.tip_wrench.at(tip)[0],
+        base_wrench=problem.base_wrench.at(g)[0], nodes=nodes,
+    )  # fmt: skip
+
+
+def _rod_fields(
+    length: float, xi: Field, xi_dot: Field, inertia: Field, base: ArrayLike | None, eta: ArrayLike,
+    wrench_density: Callable[[Array, Array, Array], Array] | None, nodes: int,
+) -> tuple[Array, ...]:  # fmt: skip
+    """Arc lengths, poses, twists, strains and their rates, inertia and loads at the nodes."""
+    length = positive("length", length, "m")
+    if int(nodes) != nodes or nodes < 6:
+        raise BadInput(f"nodes = {nodes}: give a whole number of nodes, at least 6")
+    s = chebyshev_nodes(int(nodes), length)
+    fine = np.unique(np.concatenate([np.linspace(a, b, 9) for a, b in pairwise(s)]))
+    places = np.searchsorted(fine, s)
+    g0 = np.eye(4) if base is None else finite("base", base, (4, 4), "m")
+    g = integration.magnus(xi, fine, order=6, start=g0)[places]
+    eta_s = _twists(length, xi_dot, g, g0, finite("eta", eta, (6,), "rad/s, m/s"), s)
+    xi_s, xi_dot_s, M = (np.asarray(field(s), dtype=float) for field in (xi, xi_dot, inertia))
+    loads = np.zeros((s.size, 6)) if wrench_density is None else np.asarray(wrench_density(s, g, eta_s), dtype=float)
+    for name, field in (("xi", xi_s), ("xi_dot", xi_dot_s), ("inertia", M), ("wrench_density", loads)):
+        finite(name, field, (s.size, 6), "SI units")
+    return s, g, eta_s, xi_s, xi_dot_s, M, loads
+
+
+def _twists(length: float, xi_dot: Field, g: Array, g0: Array, eta: Array, s: Array) -> Array:
+    """η of η′ = -ad(ξ)η + ξ̇: an integral in the frame of the base, of the polynomial through the nodes."""
+    h = se3.inverse(g0) @ g
+    z = 2.0 * s / length - 1.0
+    n = s.size
+    integrate = 0.5 * length * chebvander(z, n) @ chebint(np.eye(n), lbnd=-1) @ np.linalg.inv(chebvander(z, n - 1))
+    in_base = eta + integrate @ _times(se3.Ad(h), np.asarray(xi_dot(s), dtype=float))
+    return _times(se3.Ad(se3.inverse(h)), in_base)
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    product: Array = (matrices @ vectors[..., None])[..., 0]
+    return product

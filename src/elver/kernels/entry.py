@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import typeof, types
 
-from elver.kernels import articulated, evaluate, explicit, gauss, march, observe, one_step, rest, tangent
+from elver.kernels import articulated, evaluate, explicit, gauss, march, observe, one_step, rest, shoot, tangent
 from elver.kernels.program import smallest_program
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "march_one_step",
     "observe_states",
     "pointer",
+    "shoot_segments",
     "solve_static",
 ]
 
@@ -114,6 +115,8 @@ def compile_group(group: str) -> None:
     elif group == "explicit":
         _compiled(explicit.march_explicit, _explicit_signature())
         _plain(articulated.accelerations, _accelerations_signature)
+    elif group == "shoot":
+        _plain(shoot.shoot, _shoot_signature)
     elif group == "one-step":
         _bare_solver(one_step.march_one_step, _one_step_arguments)
     else:
@@ -169,6 +172,11 @@ def _explicit_signature() -> Any:
     return _INT(*pointers, _I1, _march(), _sweep(), *records)
 
 
+def _shoot_signature() -> Any:
+    numbers = (_INT, _FLOAT, _INT, _INT)
+    return types.void(*numbers, _F1, _F1, _F3, _F1, _F2, _F3, _F3, _F2, _F2, _F3, _F1)
+
+
 def _observe_signature() -> Any:
     return types.void(_I1, _F3, _F3, _F3, _F2, _INT, _F3, _F4, _F2, _F2)
 
@@ -186,6 +194,11 @@ def evaluate_tangent(*arguments: Any) -> None:
 def observe_states(*arguments: Any) -> None:
     """:func:`elver.kernels.observe.observe`."""
     _plain(observe.observe, _observe_signature)(*arguments)
+
+
+def shoot_segments(*arguments: Any) -> None:
+    """:func:`elver.kernels.shoot.shoot`."""
+    _plain(shoot.shoot, _shoot_signature)(*arguments)
 
 
 def solve_static(*arguments: Any) -> int:

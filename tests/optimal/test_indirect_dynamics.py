@@ -1,0 +1,178 @@
+"""Motion by shooting along the rod: against differences, closed forms, strain modes, and the numbers of Boyer 2023.
+
+Values marked "spec" are regression values of an independent implementation of the same equations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import elver as ev
+from elver.lie import se3, so3
+from elver.optimal.indirect_dynamics import _March, _Rod, shooting_dynamics, shooting_growth
+
+STEEL = ev.Material(young=207e9, poisson=0.3, density=8000.0)
+DOWN = se3.pose(so3.exp(np.array([0.0, np.pi / 2.0, 0.0])), np.zeros(3))
+
+
+def arm(functions: int = 8) -> ev.Rod:
+    """The rod of tests 1 and 2: 0.4 m of steel, radius 1 mm."""
+    return ev.Rod(0.4, ev.Circle(1e-3), STEEL, ev.Legendre.planar(functions), name="arm")
+
+
+def eel(k: float = 50.0) -> tuple[ev.System, dict]:
+    """The swimmer of test 4, with muscles."""
+    I = np.pi * 0.05**4 / 4.0
+    material = ev.Material(young=k / I, poisson=0.0, density=1000.0)
+    rod = ev.Rod(1.0, ev.Circle(0.05), material, ev.Legendre.kirchhoff(8), name="eel")
+    wave = ev.CurvatureWave((1.0, 0.5, 2.0), 1.0, 1.0, ramp=ev.c2_ramp(0.0, 1.0))
+    muscles, inputs = ev.muscle_gait(rod, wave)
+    return ev.System(ev.Mechanism.free(rod), actuators=muscles, loads=[ev.Lighthill(rod)]), inputs
+
+
+def test_growth_of_single_shooting():
+    """Norms of the shooting Jacobian (spec 2.11) within its 20 %, and ln of them over √(τ/Δt) rises by 1.06."""
+    system = ev.System(ev.Mechanism.clamped(arm()))
+    steps = np.array([20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.25, 0.1]) * 1e-3
+    growth = np.array([shooting_growth(system, step) for step in steps])
+    np.testing.assert_allclose(growth, [6.3, 23.0, 39.0, 1.1e3, 1.2e4, 5.0e5, 5.2e7, 1.1e12], rtol=0.2)
+    tau = 0.4**2 * np.sqrt(0.0251327 / 0.162577)
+    slope = np.polyfit(np.sqrt(tau / steps[3:]), np.log(growth[3:]), 1)[0]
+    assert slope == pytest.approx(1.06, abs=0.06)
+
+
+@pytest.mark.parametrize("case", ["manipulator", "locomotor", "hybrid"])
+def test_newton_matrix_is_that_of_differences(case):
+    """Acceptance 7: tangent IVPs, base and tail wrench against central differences, relative 1e-5."""
+    if case == "locomotor":
+        system, inputs = eel()
+        system = ev.System(system.mechanism, system.actuators, [*system.loads, ev.Gravity((1.0, 2.0, -3.0))])
+    else:
+        inputs = {}
+        rod = ev.Rod(0.4, ev.Circle(1e-2), ev.Material(1e7, poisson=0.4, density=1000.0), ev.Legendre.reissner(2))
+        load = ev.PointWrench(rod, "tip", force=(0.1, 0.2, -0.3), moment=(0.01, 0.0, 0.02))
+        system = ev.System(ev.Mechanism.clamped(rod, pose=DOWN), loads=[ev.Gravity(), load])
+    random = np.random.default_rng(3)
+    rod_on_grid = _Rod(system, 3, 40, case == "hybrid")
+    state = system.rest()
+    march = _March(rod_on_grid, state, inputs, 0.01, 1e-8, 20)
+    problem = rod_on_grid.load(inputs, 0.5, march.fields.strain)
+    rod_on_grid.at[:, :, 24:36] = 0.1 * random.normal(size=(1, 1, 12))
+    if case == "hybrid":
+        scheme = np.array([200.0, 0.0, 0.0, 200.0])
+    else:
+        scheme = np.array([200.0, 4e4, 1e-3, 0.0])
+    starts = march.states.copy()
+    starts[:, 12:24] = 0.3 * random.normal(size=(3, 12))
+    starts[:, 24:] = rod_on_grid.bending * random.normal(size=(3, 6))
+    nu = 0.1 * random.normal(size=6)
+
+    def residual(x: np.ndarray) -> np.ndarray:
+        moved = starts.copy()
+        march._update(moved, x)
+        base, columns = march._base(nu + x[:6] if rod_on_grid.free else nu, 0.5)
+        march._put_base(moved, base, problem)
+        if not rod_on_grid.free:
+            moved[0, 24:] += x[:6]
+        return march._shoot(moved, scheme, problem, columns)[2]
+
+    size = 6 + 24 * 2
+    base, columns = march._base(nu, 0.5)
+    march._put_base(starts, base, problem)
+    _, matrix, at = march._shoot(starts, scheme, problem, columns)
+    h = 1e-6
+    differences = np.array([(residual(h * e) - residual(-h * e)) / (2.0 * h) for e in np.eye(size)]).T
+    # the gap of poses is linear to first order only: rows of ζ are compared where the gap is small against one
+    rows = np.ones(size, dtype=bool)
+    for m in range(2):
+        rows[24 * m : 24 * m + 6] = np.abs(at[24 * m : 24 * m + 3]).max() < 1e-2
+    scale = np.abs(matrix).max(axis=1)
+    assert np.max(np.abs(matrix - differences)[rows] / scale[rows, None]) < 1e-5
+
+
+def test_a_bent_rod_in_balance_stays():
+    """Acceptance 8: constant loads, started from equilibrium: the tip moves less than 1e-9 m in 100 steps."""
+    rod = arm(2)
+    moment = ev.PointWrench(rod, "tip", moment=(0.0, 0.0, 0.5), frame="section")
+    system = ev.System(ev.Mechanism.clamped(rod), loads=[moment])
+    run = shooting_dynamics(system, ev.equilibrium(system).state, 0.5, 5e-3)
+    assert np.abs(run.tip - run.tip[0]).max() < 1e-9
+
+
+@pytest.fixture(scope="module")
+def cut() -> tuple[ev.System, ev.State]:
+    """Test 2: held by a tendon of 15 N that is cut."""
+    rod = arm()
+    tendon = ev.Tendon(rod, ev.convergent(y=0.02, z=0.0), reach=0.02)
+    robot = ev.Mechanism.clamped(rod, pose=DOWN)
+    bent = ev.equilibrium(ev.System(robot, [tendon], [ev.Gravity()]), inputs={tendon: 15.0})
+    system = ev.System(robot, loads=[ev.Gravity()])
+    return system, system.rest().with_(q=bent.state.q)
+
+
+def test_cut_tendon_of_boyer(cut):
+    """Acceptance 10: tip of spec table within 2 mm to 0.2 s, at most 5 Newton steps, like strain modes to 1 %."""
+    system, state = cut
+    run = shooting_dynamics(system, state, 0.2, 1e-3)
+    y = run.tip[:, 1]
+    table = {0.02: 0.0450, 0.05: -0.0874, 0.1: 0.0700, 0.15: -0.0496, 0.2: 0.0238}
+    for time, expected in table.items():
+        assert y[round(time / 1e-3)] == pytest.approx(expected, abs=2e-3)
+    assert run.iterations.max() <= 5
+    modes = ev.simulate(system, state, 0.2, 1e-3, start="given")
+    assert np.abs(modes["arm/tip/position"].values[:, 1] - y).max() < 0.01 * np.abs(y).max()
+
+
+def test_without_equation_for_the_acceleration_it_is_close(cut):
+    system, state = cut
+    runs = [shooting_dynamics(system, state, 0.05, 1e-3, hybrid=hybrid) for hybrid in (False, True)]
+    assert np.abs(runs[0].tip - runs[1].tip).max() < 1e-4
+
+
+def test_one_shoot_over_the_whole_rod_fails_and_says_so(cut):
+    """Acceptance 11: at 1 ms single shooting from the same guess fails; it is reported, and the start is kept."""
+    system, state = cut
+    with pytest.raises(ev.NotConverged, match=r"Newton failed at t = 0 s with a step of 0.001 s.*1 segments") as caught:
+        shooting_dynamics(system, state, 0.01, 1e-3, segments=1)
+    assert caught.value.result.time.tolist() == [0.0]
+
+
+def test_swimmer_of_boyer():
+    """Acceptance 17: V_x at the head (spec: -0.111, -0.175 at 1, 2 s) within 2 %, in the plane, like strain modes."""
+    system, inputs = eel()
+    run = shooting_dynamics(system, None, 2.0, 1e-2, inputs, segments=4, nodes=40)
+    np.testing.assert_allclose(run.twist[[100, 200], 0, 3], [-0.111, -0.175], rtol=0.02)
+    assert np.abs(run.pose[:, :, 2, 3]).max() < 1e-9
+    modes = ev.simulate(system, duration=2.0, step=1e-2, inputs=inputs, start="given")
+    # the same scheme in time; 8 functions and 40 intervals are what they differ by
+    assert np.abs(modes["eel/base/twist"].values[:, 3] - run.twist[:, 0, 3]).max() < 2e-3
+
+
+def test_pushed_stick_obeys_newton():
+    """Acceptance 16, first part: the mass centre of a free rod under a force of triangular size."""
+    I = np.pi * 0.05**4 / 4.0
+    material = ev.Material(young=4.9087 / I, poisson=0.0, density=1000.0)
+    rod = ev.Rod(1.0, ev.Circle(0.05), material, ev.Legendre.kirchhoff(4), name="stick")
+    push = ev.PointWrench(rod, "tip", force=(1.0, 0.0, 0.0), name="push")
+    twist = ev.PointWrench(rod, "tip", moment=(0.0, 1.0, 0.5), frame="section", name="twist")
+    c2 = ev.triangle(10.7, 0.25, 0.5)
+    start = se3.pose(so3.exp(np.array([0.0, np.arctan2(0.8, 0.6), 0.0])), np.array([0.0, 0.0, 0.8]))
+    system = ev.System(ev.Mechanism.free(rod, pose=start), loads=[push, twist])
+    run = shooting_dynamics(system, None, 0.5, 5e-3, {push: c2, twist: c2}, segments=4, nodes=100)
+    weights = np.full(run.s.size, 1.0)
+    weights[[0, -1]] = 0.5
+    centre = np.einsum("n,tni->ti", weights / weights.sum(), run.pose[:, :, :3, 3])
+    # ∫∫ c2/m of the triangle: x(0.5) = 0.38515 m from 0.3 m; 0.2 % of that way
+    np.testing.assert_allclose(centre[-1], [0.38515, 0.0, 0.4], atol=0.002 * 0.08515)
+
+
+def test_what_does_not_fit_is_said():
+    rod = arm()
+    held = ev.System(ev.Mechanism.clamped(rod, holds=[ev.Hold("tip", position=(0.4, 0.0, None))]))
+    with pytest.raises(ev.BadInput, match="the tip of the rod is held"):
+        shooting_dynamics(held, duration=0.1)
+    with pytest.raises(ev.BadInput, match="step = -1 s: must be greater than zero"):
+        shooting_dynamics(ev.System(ev.Mechanism.clamped(rod)), step=-1.0)
+    with pytest.raises(ev.BadInput, match="segments = 0"):
+        shooting_dynamics(ev.System(ev.Mechanism.clamped(rod)), segments=0)

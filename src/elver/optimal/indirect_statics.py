@@ -1,0 +1,703 @@
+"""Equilibria of one rod from the optimality conditions of its potential energy, by shooting; no strain modes.
+
+The rod minimises its energy over the strain u(s) (OCP1; F. Boyer et al. 2023, eq. 18-27). Stationarity gives
+
+    g′ = g ξ̂,   Λ′ = ad(ξ)ᵀΛ - F̄,   BᵀΛ = Bᵀ(Λ_act(ξ) + 𝓗(ξ-ξ₀))
+    in components C′ = -K×C - Γ×N - c̄,   N′ = -K×N - n̄
+
+with, at each end and for each of six components, either the pose or the wrench given: Λ(L) = F_tip, Λ(0) = -F_base.
+
+Two forms, which agree. A1 ("stress"): x = Λ, and ξ follows pointwise from the law by Newton. A2 ("strain"): the free
+strains and the stresses of constrained strains are integrated,
+
+    𝓗̌ Bᵀξ′ = Bᵀ(ad(ξ)ᵀΛ - F̄) - ∂/∂s|_ξ Bᵀ(Λ_act + 𝓗(ξ-ξ₀)),   𝓗̌ = Bᵀ(𝓗 + ∂Λ_act/∂ξ)B
+
+Both have the tangent Δξ = B 𝓗̌⁻¹ Bᵀ ΔΛ, ζ′ = -ad(ξ)ζ + Δξ, ΔΛ′ = ad(ξ)ᵀΔΛ + ad(Δξ)ᵀΛ - ΔF̄. Six-vectors are angular
+first, in section axes. Residuals are measured in lengths of the rod, radians, EI/L and EI/L².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss, legvander
+from numpy.typing import ArrayLike, NDArray
+
+from elver.errors import BadInput, NotConverged, positive
+from elver.lie import se3, so3
+from elver.lie.integration import magnus
+from elver.optimal.problem import End, EndWrench, RodProblem, Sections
+from elver.optimal.shooting import Condition, March, Shot, mesh, refine, shoot
+from elver.rods import Rod
+from elver.system import Inputs, State, System
+
+__all__ = ["EndCondition", "Reaction", "RodSolution", "StaticFlow", "StrainFlow", "solve_rod"]
+
+Array: TypeAlias = NDArray[np.float64]
+StrainField: TypeAlias = Callable[[Array], Array]
+Form: TypeAlias = Literal["stress", "strain"]
+
+_POINTWISE_STEPS = 40
+_SMALLEST_PART = 1.0 / 256.0
+
+
+# The differential equations -------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Stage:
+    """Fields at one stage of all segments, and the strain found there last: where the pointwise Newton starts."""
+
+    sections: Sections
+    xi: Array
+    around: tuple[tuple[Sections, Array], ...] = ()
+    """Neighbouring sections and their weights in ∂/∂s, for form A2."""
+
+
+class StaticFlow:
+    """Form A1: x = Λ; the strain follows from BᵀΛ = Bᵀ(Λ_act(ξ) + 𝓗(ξ-ξ₀)) at each s."""
+
+    def __init__(self, problem: RodProblem) -> None:
+        self.problem = problem
+        self.free = list(problem.component)
+        probe = problem.at(np.linspace(0.0, problem.length, 17))
+        self.needs_pose = probe.turns
+
+    @property
+    def size(self) -> int:
+        """Six stresses."""
+        return 6
+
+    def fields(self, s: Array, start: Array, stop: Array) -> _Stage:
+        """Sections at ``s`` (n,), with the rest strain as the first guess of ξ."""
+        sections = self.problem.at(s)
+        return _Stage(sections, sections.rest_strain.copy())
+
+    def enter(self, fields: _Stage, x: Array) -> Array:
+        """Λ itself."""
+        return x
+
+    def leave(self, fields: _Stage, y: Array) -> Array:
+        """Λ itself."""
+        return y
+
+    def strain(self, stage: _Stage, stress: Array) -> tuple[Array, Array]:
+        """ξ (n, 6) of the stress Λ (n, 6), and the compliance B 𝓗̌⁻¹ Bᵀ (n, 6, 6)."""
+        sections, free = stage.sections, self.free
+        compliance = np.zeros((stress.shape[0], 6, 6))
+        if not sections.pulled:
+            soft = 1.0 / sections.stiffness[:, free]
+            xi = sections.rest_strain.copy()
+            xi[:, free] += soft * (stress[:, free] - sections.muscle[:, free])
+            compliance[:, free, free] = soft
+            return xi, compliance
+        xi = stage.xi
+        unit = sections.stiffness[:, free] * np.where(np.array(free) < 3, 1.0 / self.problem.length, 1.0)
+        grid = np.ix_(range(stress.shape[0]), free, free)
+        for _ in range(_POINTWISE_STEPS):
+            law, slope = sections.stress(xi)
+            missing = stress[:, free] - law[:, free]
+            inverse = np.linalg.inv(slope[grid])
+            xi = xi.copy()
+            xi[:, free] += (inverse @ missing[..., None])[..., 0]
+            error = np.max(np.abs(missing) / unit)
+            if not error > 1e-8:  # one more, quadratic, step has just been taken
+                break
+        else:
+            xi = np.full_like(xi, np.nan)  # the step that led here is refused
+        if np.all(np.isfinite(xi)):
+            stage.xi = xi
+        compliance[grid] = inverse
+        return xi, compliance
+
+    def rate(self, fields: _Stage, g: Array, y: Array, tangent: bool) -> tuple[Array, Array, Array]:
+        """ξ, Λ′ and slopes."""
+        xi, compliance = self.strain(fields, y)
+        return self._balance(fields.sections, g, xi, y, compliance, tangent)
+
+    def _balance(
+        self, sections: Sections, g: Array, xi: Array, stress: Array, compliance: Array, tangent: bool
+    ) -> tuple[Array, Array, Array]:
+        """ξ, Λ′ = ad(ξ)ᵀΛ - F̄ and the slopes of (ζ′, ΔΛ′)."""
+        ad = se3.ad(xi)
+        load, load_slope = sections.body_load(g)
+        adT = np.swapaxes(ad, 1, 2)
+        rate = (adT @ stress[..., None])[..., 0] - load
+        if not tangent:
+            return xi, rate, _NONE
+        slope = np.empty((xi.shape[0], 12, 12))
+        slope[:, :6, :6] = -ad
+        slope[:, :6, 6:] = compliance
+        slope[:, 6:, :6] = -load_slope
+        slope[:, 6:, 6:] = adT - se3.dcoad(stress) @ compliance
+        return xi, rate, slope
+
+
+_NONE = np.empty(0)
+
+
+class StrainFlow(StaticFlow):
+    """Form A2: free strains and constrained stresses are integrated; ∂/∂s of the law by differences of order six."""
+
+    _OFFSETS = np.arange(-3, 4)
+    _INVERSE = np.linalg.inv(np.vander(_OFFSETS.astype(float), increasing=True))
+
+    def fields(self, s: Array, start: Array, stop: Array) -> _Stage:
+        """Sections at ``s`` and at seven places around it, moved inward near the ends of the segment."""
+        stage = super().fields(s, start, stop)
+        step = np.minimum(1e-3 * self.problem.length, 0.15 * (stop - start))
+        inside = 1e-9 * (stop - start)
+        centre = np.clip(s, start + inside + 3.0 * step, stop - inside - 3.0 * step)
+        x = (s - centre) / step
+        # derivative at x of the polynomial through the seven values
+        powers = np.stack([k * x ** max(k - 1, 0) for k in range(7)], axis=1)
+        weights = powers @ self._INVERSE / step[:, None]
+        around = tuple((self.problem.at(centre + k * step), weights[:, j]) for j, k in enumerate(self._OFFSETS))
+        return replace(stage, around=around)
+
+    def enter(self, fields: _Stage, x: Array) -> Array:
+        """Free strains from the law, constrained stresses as they are."""
+        y = x.copy()
+        y[:, self.free] = self.strain(fields, x)[0][:, self.free]
+        return y
+
+    def leave(self, fields: _Stage, y: Array) -> Array:
+        """The law gives the stresses of the free strains."""
+        return self._stress(fields.sections, y)[1]
+
+    def _stress(self, sections: Sections, y: Array) -> tuple[Array, Array, Array]:
+        """ξ, Λ and the slope of the law."""
+        xi = sections.rest_strain.copy()
+        xi[:, self.free] = y[:, self.free]
+        law, slope = sections.stress(xi)
+        stress = y.copy()
+        stress[:, self.free] = law[:, self.free]
+        return xi, stress, slope
+
+    def rate(self, fields: _Stage, g: Array, y: Array, tangent: bool) -> tuple[Array, Array, Array]:
+        """ξ, (ξ_a′, Λ_c′) and the slopes of (ζ′, ΔΛ′)."""
+        free = self.free
+        xi, stress, slope = self._stress(fields.sections, y)
+        compliance = np.zeros((y.shape[0], 6, 6))
+        grid = np.ix_(range(y.shape[0]), free, free)
+        compliance[grid] = np.linalg.inv(slope[grid])
+        _, rate, slopes = self._balance(fields.sections, g, xi, stress, compliance, tangent)
+        drift = np.zeros((y.shape[0], 6))
+        for sections, weight in fields.around:
+            here = sections.actuation(xi, slopes=False)[0] + sections.stiffness * (xi - sections.rest_strain)
+            drift += weight[:, None] * here
+        y_prime = rate.copy()
+        y_prime[:, free] = (compliance[grid] @ (rate - drift)[:, free, None])[..., 0]
+        return xi, y_prime, slopes
+
+
+# The ends -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class EndCondition:
+    """Six conditions at one end: what is held, and the wrench where nothing is held.
+
+    Held: log(R_holdᵀR)_i = 0, (p - p_hold)_j / L = 0. Else, with Λ = ±F (+ at the tip, - at the base): the world
+    components j of the force, and the components i of dexp(Θ)ᵀ(C ∓ C_ext), the moment that works on Θ = log(R_holdᵀR).
+    """
+
+    end: End
+    wrench: EndWrench
+    sign: float
+    length: float
+    stiffness: float
+
+    def __call__(self, g: Array, x: Array) -> tuple[Array, Array]:
+        """Residual (6,) and its slopes (6, 12) with (ζ, Λ)."""
+        end, L, EI = self.end, self.length, self.stiffness
+        R = g[:3, :3]
+        F, F_slope = self.wrench.at(g)
+        excess = x - self.sign * F
+        slope = np.hstack([-self.sign * F_slope, np.eye(6)])
+        turn, turn_slope = excess[:3], slope[:3]
+        held: list[tuple[float, Array]] = []
+        if end.rotation_axes:
+            Theta = so3.log(end.pose[:3, :3].T @ R)
+            T, T_inv = so3.dexp(Theta), so3.dexp_inv(Theta)
+            for i in end.rotation_axes:
+                held.append((Theta[i], np.concatenate([T_inv[i], np.zeros(9)])))
+            vary = np.stack([so3.d_dexp(Theta, T_inv[:, k]).T @ turn for k in range(3)], axis=1)
+            turn_slope = T.T @ turn_slope
+            turn_slope[:, :3] += vary
+            turn = T.T @ turn
+        for j in end.position_axes:
+            row = np.zeros(12)
+            row[3:6] = R[j] / L
+            held.append(((g[j, 3] - end.pose[j, 3]) / L, row))
+        push = R @ excess[3:]
+        push_slope = R @ slope[3:]
+        push_slope[:, :3] -= R @ so3.hat(excess[3:])
+        rows = [
+            *held,
+            *((turn[i] * L / EI, turn_slope[i] * L / EI) for i in range(3) if i not in end.rotation_axes),
+            *((push[j] * L**2 / EI, push_slope[j] * L**2 / EI) for j in range(3) if j not in end.position_axes),
+        ]
+        return np.array([row[0] for row in rows]), np.stack([row[1] for row in rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Reaction:
+    """What a held end does to the rod: ``moment`` [N m] and ``force`` [N] in world axes, at the end's centre."""
+
+    moment: Array
+    force: Array
+
+
+# The solution ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RodSolution:
+    """An equilibrium along s: ``s`` (n,) [m], ``g`` (n, 4, 4), ``xi`` (n, 6), ``stress`` Λ (n, 6) [N m, N]."""
+
+    problem: RodProblem
+    s: Array
+    g: Array
+    xi: Array
+    stress: Array
+    energy: float
+    """Potential [J]: elastic, actuators, gravity and dead forces; couples and followers have none."""
+    elastic_energy: float
+    iterations: int
+    """Newton steps, of all load steps."""
+    history: tuple[float, ...]
+    condition: float
+    """Condition number of the single-shooting Jacobian."""
+    singular: bool
+    """True when the solution is one of a family: some motion is resisted by nothing."""
+    error: float
+    """Estimate of the integration error, in lengths of the rod, radians, EI/L and EI/L²."""
+    load_steps: int
+    shot: Shot = field(repr=False)
+
+    @property
+    def tip(self) -> Array:
+        """Pose of the tip, (4, 4) world from section."""
+        return np.array(self.g[-1])
+
+    def pose(self, s: float) -> Array:
+        """Pose (4, 4) of the section at ``s`` [m]."""
+        if not 0.0 <= s <= self.problem.length:
+            raise BadInput(f"s = {s:g} m lies outside the rod; choose s within [0, {self.problem.length:g}] m")
+        march = self.shot.march
+        k = int(np.clip(np.searchsorted(march.nodes, s, side="right") - 1, 0, march.nodes.size - 2))
+        if s - march.nodes[k] < 1e-12 * self.problem.length:
+            return np.array(self.shot.g[k])
+        part = March.between(march.flow, [march.nodes[k], s], march.steps)
+        return part(self.shot.g[k : k + 1], self.shot.x[k : k + 1], tangent=False)[0][0]
+
+    def strain(self, s: ArrayLike) -> Array:
+        """ξ (n, 6) at ``s`` (n,) [m]: of the law at the stress there, which is integrated from the node before."""
+        s = np.atleast_1d(np.asarray(s, dtype=float))
+        return _sample(self.shot, self.problem, s)
+
+    @property
+    def reactions(self) -> dict[str, Reaction]:
+        """Reaction at each held end: "base", "tip"."""
+        found = {}
+        for name, end, wrench, k, sign in (
+            ("base", self.problem.base, self.problem.base_wrench, 0, -1.0),
+            ("tip", self.problem.tip, self.problem.tip_wrench, -1, 1.0),
+        ):
+            if end.held:
+                R = self.g[k, :3, :3]
+                excess = sign * self.stress[k] - wrench.at(self.g[k])[0]
+                found[name] = Reaction(R @ excess[:3], R @ excess[3:])
+        return found
+
+    def to_state(self, system: System) -> State:
+        """State of ``system`` with the strain projected on the rod's basis: q = argmin ∫ |ξ - ξ₀ - BΦq|² ds."""
+        rod = system.rod
+        q = project(rod, self.strain)
+        state = system.rest()
+        full = state.q.copy()
+        full[system.coordinates(rod)] = q
+        changes: dict[str, Any] = {"q": full}
+        if system.free:
+            changes["g"] = self.g[0]
+        return state.with_(**changes)
+
+
+def project(rod: Rod, strain: StrainField) -> Array:
+    """Coordinates q (n,) of the strain nearest to ``strain(s)`` (n, 6) in the sense of L²."""
+    grid = rod.grid
+    on = grid.weights > 0.0
+    s, w = grid.s[on], grid.weights[on]
+    missing = np.asarray(strain(s)) - rod.rest_strain(s)
+    Phi = rod.functions(s)
+    q = np.zeros(rod.n)
+    for c in range(6):
+        own = rod.component == c
+        if own.any():
+            root = np.sqrt(w)
+            q[own] = np.linalg.lstsq(root[:, None] * Phi[:, own], root * missing[:, c], rcond=None)[0]
+    return q
+
+
+def _sample(shot: Shot, problem: RodProblem, s: Array) -> Array:
+    """Strain between nodes: one step of integration from the node before, then the law."""
+    nodes = shot.nodes
+    k = np.clip(np.searchsorted(nodes, s, side="right") - 1, 0, nodes.size - 2)
+    flow = StaticFlow(problem)
+    span = np.maximum(s - nodes[k], 1e-9 * problem.length)
+    inside = np.minimum(s, nodes[k + 1] - 1e-9 * (nodes[k + 1] - nodes[k]))
+    inside = np.maximum(inside, nodes[k] + 1e-9 * (nodes[k + 1] - nodes[k]))
+    stress = March(flow, nodes[k], nodes[k] + span, shot.march.steps)(shot.g[k], shot.x[k], tangent=False)[1]
+    stage = flow.fields(inside, nodes[k], nodes[k + 1])
+    return flow.strain(stage, stress)[0]
+
+
+# Solving --------------------------------------------------------------------------------------------------
+
+
+def solve_rod(
+    problem: RodProblem | System,
+    inputs: Inputs | None = None,
+    guess: RodSolution | State | StrainField | ArrayLike | None = None,
+    *,
+    form: Form = "stress",
+    segments: int | None = None,
+    steps: int | None = None,
+    accuracy: float | None = 1e-8,
+    tolerance: float = 1e-10,
+    max_iterations: int = 40,
+    load_stepping: bool = True,
+) -> RodSolution:
+    """Equilibrium of one rod by multiple shooting on the optimality conditions.
+
+    ``problem`` is a :class:`RodProblem`, or a system of one rod with its ``inputs``. ``guess`` is a solution, a state
+    of the system, or a strain: six numbers, or a function s (n,) -> (n, 6). ``form`` "stress" integrates Λ (A1),
+    "strain" the strains (A2). ``segments`` and ``steps`` (RKMK4 steps per segment) are chosen unless given; the mesh
+    is then refined until the estimated error is below ``accuracy`` (None: never). Where Newton fails, loads and the
+    pose of the tip are moved from rest in steps. :class:`NotConverged` tells how far it came, :class:`BadInput` counts
+    end conditions that do not fit.
+    """
+    system = problem if isinstance(problem, System) else None
+    whole = RodProblem.of(problem, inputs) if isinstance(problem, System) else problem
+    if form not in ("stress", "strain"):
+        raise BadInput(f'form = {form!r}: say "stress" (A1) or "strain" (A2)')
+    positive("tolerance", tolerance, "(scaled residual)")
+    for name, value in (("segments", segments), ("steps", steps)):
+        if value is not None and (int(value) != value or value < 1):
+            raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
+    _check_ends(whole)
+    solver = _Solver(whole, form, segments, steps, accuracy, tolerance, max_iterations)
+    start = solver.start(guess, system)
+    try:
+        return solver.finish(solver(whole, *start), whole, 1)
+    except NotConverged as error:
+        if not load_stepping:
+            raise
+        first = error
+    return solver.stepped(first, guess is None or isinstance(guess, RodSolution), guess)
+
+
+def _check_ends(problem: RodProblem) -> None:
+    base, tip = problem.base, problem.tip
+    held = base.held + tip.held
+    if not held:
+        raise BadInput(
+            "both ends are free: 0 components of the poses are held, and at least 6 are needed to place a rod; "
+            "clamp an end, or hold positions and turns with Hold(...)"
+        )
+    probe = problem.at(np.linspace(0.0, problem.length, 17))
+    placed = probe.turns or np.any(problem.base_wrench.dead) or np.any(problem.tip_wrench.dead)
+    if held < 6 and not placed:
+        raise BadInput(
+            f"the base is {base.name} and the tip is {tip.name}: {held} components of the poses are held, and 6 are "
+            "needed to place a rod on which no weight and no dead load acts; hold more"
+        )
+
+
+class _Solver:
+    """Settings of one solve, and the attempts with them."""
+
+    def __init__(
+        self,
+        problem: RodProblem,
+        form: Form,
+        segments: int | None,
+        steps: int | None,
+        accuracy: float | None,
+        tolerance: float,
+        max_iterations: int,
+    ) -> None:
+        L, EI = problem.length, problem.bending_stiffness
+        self.problem, self.form = problem, form
+        self.accuracy, self.tolerance, self.max_iterations = accuracy, tolerance, max_iterations
+        self.scale = np.array([1.0, 1.0, 1.0, L, L, L, *[EI / L] * 3, *[EI / L**2] * 3])
+        self.L, self.EI = L, EI
+        self.steps = 2 if steps is None else int(steps)
+        if segments is None:
+            self.nodes = mesh(L, 32, problem.breaks)
+        else:
+            self.nodes = mesh(L, int(segments), problem.breaks)
+        self.iterations = 0
+
+    def flow(self, problem: RodProblem) -> StaticFlow:
+        return (StaticFlow if self.form == "stress" else StrainFlow)(problem)
+
+    def conditions(self, problem: RodProblem) -> tuple[Condition, Condition]:
+        return (
+            EndCondition(problem.base, problem.base_wrench, -1.0, self.L, self.EI),
+            EndCondition(problem.tip, problem.tip_wrench, 1.0, self.L, self.EI),
+        )
+
+    def __call__(self, problem: RodProblem, nodes: Array, g: Array, x: Array) -> Shot:
+        """One Newton solve on one mesh."""
+        base, tip = self.conditions(problem)
+        try:
+            shot = shoot(
+                self.flow(problem), base, tip, nodes, g, x,
+                scale=self.scale, steps=self.steps, tolerance=self.tolerance, max_iterations=self.max_iterations,
+                label="shooting",
+            )  # fmt: skip
+        except NotConverged as error:
+            self.iterations += max(len(error.history) - 1, 0)
+            raise
+        self.iterations += shot.iterations
+        return shot
+
+    # Guesses --------------------------------------------------------------------------------------------------
+
+    def start(self, guess: Any, system: System | None) -> tuple[Array, Array, Array]:
+        """Nodes, poses and stresses to begin with."""
+        problem = self.problem
+        if isinstance(guess, RodSolution):
+            return self.nodes, *_moved_guess(guess, problem, self.nodes)
+        if isinstance(guess, State):
+            if system is None:
+                raise BadInput("guess is a State: give the System it belongs to, instead of a RodProblem")
+            q = guess.q[system.coordinates(system.rod)]
+            return self.from_strain(lambda s: system.rod.strain(s, q))
+        if guess is None:
+            return self.from_strain(_reaching(problem))
+        if callable(guess):
+            return self.from_strain(guess)
+        constant = np.asarray(guess, dtype=float)
+        if constant.shape != (6,):
+            raise BadInput(f"guess has shape {constant.shape}: give a strain (6,), a function of s, or a solution")
+        return self.from_strain(lambda s: np.tile(constant, (s.size, 1)))
+
+    def from_strain(self, strain: StrainField) -> tuple[Array, Array, Array]:
+        """Poses of a strain field, and the stresses of its law (of weightless pieces, where strains are held)."""
+        nodes, problem = self.nodes, self.problem
+        free = list(problem.component)
+
+        def field(s: Array) -> Array:
+            values = np.asarray(strain(s), dtype=float)
+            if values.shape != (s.size, 6):
+                raise BadInput(f"guess returned shape {values.shape} for {s.size} positions; return ({s.size}, 6)")
+            return values
+
+        fine = np.unique(np.concatenate([nodes, np.linspace(0.0, problem.length, 65)]))
+        base = problem.base.pose if problem.base.held or not problem.tip.held else np.eye(4)
+        g = magnus(field, fine, 4, base)[np.searchsorted(fine, nodes)]
+        if not problem.base.is_clamped and problem.tip.is_clamped:
+            g = problem.tip.pose @ se3.inverse(g[-1]) @ g
+        inside = np.clip(nodes, 1e-9 * problem.length, (1.0 - 1e-9) * problem.length)
+        sections = problem.at(inside)
+        xi = field(inside)
+        x = np.zeros((nodes.size, 6))
+        x[:, free] = sections.stress(xi)[0][:, free]
+        if guess_is_rest := bool(np.allclose(xi, sections.rest_strain)):
+            x[:] = 0.0
+        # forces of constrained strains: the wrench at the tip carried back
+        if not problem.tip.held or guess_is_rest:
+            F = problem.tip_wrench.at(g[-1])[0] if not problem.tip.held else np.zeros(6)
+            carried = np.array([se3.coAd(se3.inverse(pose) @ g[-1]) @ F for pose in g])
+            rest = [c for c in range(6) if c not in free]
+            x[:, rest] = carried[:, rest]
+        return nodes, g, x
+
+    # Load steps -----------------------------------------------------------------------------------------------
+
+    def stepped(self, first: NotConverged, from_rest: bool, guess: Any) -> RodSolution:
+        """Loads and held poses moved from rest to their values, in steps that adapt."""
+        whole = self.problem
+        if isinstance(guess, RodSolution):
+            origin, at = guess.problem, guess
+            nodes = self.nodes
+            g, x = _moved_guess(at, origin, nodes)
+            start_tip = at.g[-1]
+        else:
+            nodes, g, x = self.from_strain(_reaching(whole))
+            origin = whole.ramped(0.0)
+            start_tip = g[-1]
+        part, step, count = 0.0, 0.25, 0
+        shot: Shot | None = None
+        while part < 1.0:
+            step = min(step, 1.0 - part)
+            try:
+                trial = self(_between(origin, whole, start_tip, part + step), nodes, g, x)
+            except NotConverged as error:
+                step *= 0.5
+                if step < _SMALLEST_PART:
+                    last = None if shot is None else self.finish(shot, _between(origin, whole, start_tip, part), count)
+                    raise NotConverged(
+                        f"equilibrium of {whole.name!r} by shooting: no solution beyond {100.0 * part:.1f} % of the "
+                        f"loads and of the way of the tip (residual {error.history[-1]:.1e}, wanted "
+                        f"{self.tolerance:.0e}); base {whole.base.name}, tip {whole.tip.name}: "
+                        f"{whole.base.held + whole.tip.held} components of poses are held, free strains "
+                        f"{', '.join(_SYMBOLS[c] for c in whole.component)}; "
+                        "check that the rod can reach them, start from another guess=..., or follow the branch with "
+                        "continuation(...); .result holds the last solution found",
+                        history=first.history,
+                        result=last,
+                    ) from None
+                continue
+            shot, count = trial, count + 1
+            g, x = trial.g, trial.x
+            part += step
+            step *= 2.0 if trial.iterations <= 5 else 1.0
+        assert shot is not None
+        return self.finish(shot, whole, count)
+
+    # Refinement and result ------------------------------------------------------------------------------------
+
+    def finish(self, shot: Shot, problem: RodProblem, load_steps: int) -> RodSolution:
+        """The solution on a mesh fine enough."""
+        error = float("nan")
+        if self.accuracy is not None:
+            positive("accuracy", self.accuracy, "(lengths of the rod)")
+            for _ in range(8):
+                finer, error = refine(shot, self.scale, self.accuracy)
+                if finer is None:
+                    break
+                shot = self(problem, *finer)
+        s = shot.march.stations()
+        g, x = shot.march.along(shot.g, shot.x)
+        flow = StaticFlow(problem)
+        nearby = np.clip(s, 1e-9 * problem.length, (1.0 - 1e-9) * problem.length)
+        xi = flow.strain(flow.fields(nearby, nearby, nearby), x)[0]
+        energy, elastic = _energy(problem, shot)
+        return RodSolution(
+            problem, s, g, xi, x, energy, elastic, self.iterations, shot.history, shot.condition, shot.singular,
+            error, load_steps, shot,
+        )  # fmt: skip
+
+
+_SYMBOLS = ("K_x", "K_y", "K_z", "G_x", "G_y", "G_z")
+
+
+def _between(origin: RodProblem, whole: RodProblem, start_tip: Array, part: float) -> RodProblem:
+    """Loads between those of two problems, and the tip on the way from ``start_tip`` to where it is held."""
+    tip = whole.tip
+    if tip.held and part < 1.0:
+        way = se3.log(se3.inverse(start_tip) @ tip.pose)
+        pose = start_tip @ se3.exp(part * way) if tip.is_clamped else tip.pose.copy()
+        if not tip.is_clamped:
+            for j in tip.position_axes:
+                pose[j, 3] = start_tip[j, 3] + part * (tip.pose[j, 3] - start_tip[j, 3])
+            if tip.rotation_axes:
+                turn = so3.log(start_tip[:3, :3].T @ tip.pose[:3, :3])
+                pose[:3, :3] = start_tip[:3, :3] @ so3.exp(part * turn)
+        tip = replace(tip, pose=pose)
+    if part >= 1.0:
+        return whole
+    if origin.tendons or origin.muscle is not None or np.any(origin.tip_wrench.dead) or np.any(origin.gravity):
+        same = len(origin.tendons) == len(whole.tendons) and len(origin.distributed) == len(whole.distributed)
+        if same and origin.muscle is None and whole.muscle is None and not whole.distributed:
+            blend = [
+                a._replace(tension=(1.0 - part) * a.tension + part * b.tension)
+                for a, b in zip(origin.tendons, whole.tendons)
+            ]
+            wrench = EndWrench(*((1.0 - part) * a + part * b for a, b in zip(origin.tip_wrench, whole.tip_wrench)))
+            gravity = (1.0 - part) * origin.gravity + part * whole.gravity
+            return replace(whole, tip=tip, tendons=tuple(blend), tip_wrench=wrench, gravity=gravity)
+    return replace(whole.ramped(part), tip=tip)
+
+
+def _moved_guess(guess: RodSolution, problem: RodProblem, nodes: Array) -> tuple[Array, Array]:
+    """Poses and stresses of a solution at other nodes."""
+    scaled = nodes * (guess.problem.length / problem.length)
+    own = guess.s
+    k = np.clip(np.searchsorted(own, scaled, side="right") - 1, 0, own.size - 2)
+    way = (scaled - own[k]) / (own[k + 1] - own[k])
+    x = guess.stress[k] + way[:, None] * (guess.stress[k + 1] - guess.stress[k])
+    jump = se3.log(se3.inverse(guess.g[k]) @ guess.g[k + 1])
+    return guess.g[k] @ se3.exp(way[:, None] * jump), x
+
+
+def _reaching(problem: RodProblem) -> StrainField:
+    """A strain field to start from: the rest strain, or a smooth one that takes the tip near where it is held.
+
+    Least change of strain, in a few Legendre functions, for which the held components of the tip are met.
+    """
+    free, L = list(problem.component), problem.length
+    if not problem.tip.held or not problem.base.held:
+        return problem.rest_strain
+    functions = 6
+
+    def strain(q: Array) -> StrainField:
+        def field(s: Array) -> Array:
+            xi = np.array(problem.rest_strain(s), dtype=float)
+            xi[:, free] += legvander(2.0 * s / L - 1.0, functions - 1) @ q.reshape(functions, len(free))
+            return xi
+
+        return field
+
+    unit = np.array([1.0 / L if c < 3 else 1e-2 for c in free])
+    nodes = np.linspace(0.0, L, 33)
+    target = problem.tip
+    condition = EndCondition(target, EndWrench(np.zeros(6), np.zeros(6)), 1.0, L, 1.0)
+
+    def gap(q: Array) -> Array:
+        return condition(magnus(strain(q), nodes, 4, problem.base.pose)[-1], np.zeros(6))[0][: target.held]
+
+    q = np.zeros(functions * len(free))
+    bend = next((c for c in (2, 1) if c in free), None)
+    if bend is not None:
+        column = free.index(bend)
+        table = q.reshape(functions, len(free))
+        if problem.closed:
+            table[0, column] = 2.0 * np.pi / L
+        elif np.max(np.abs(gap(q))) > 1e-9:
+            table[0, column], table[2, column] = 0.2 / L, -1.0 / L  # out of the straight line, which cannot shorten
+    scale = np.tile(unit, functions)
+    z = q / scale
+    for _ in range(60):
+        e = gap(scale * z)
+        J = np.stack([(gap(scale * (z + d)) - gap(scale * (z - d))) / 2e-5 for d in 1e-5 * np.eye(z.size)], axis=1)
+        inverse = np.linalg.pinv(J, rcond=1e-4)
+        step = -inverse @ e
+        if np.max(np.abs(e)) < 0.1:
+            step -= 0.5 * (z - inverse @ (J @ z))  # toward the least strain along what the ends allow
+        step *= min(1.0, 1.0 / max(float(np.max(np.abs(step))), 1e-12))
+        z = z + step
+        if np.max(np.abs(e)) < 1e-3 and np.max(np.abs(step)) < 1e-2:
+            break
+    return strain(scale * z)
+
+
+def _energy(problem: RodProblem, shot: Shot) -> tuple[float, float]:
+    """Potential and elastic energy [J], by Gauss points in each segment."""
+    points, weights = leggauss(4)
+    nodes = shot.nodes
+    h = np.diff(nodes)
+    total = elastic = 0.0
+    flow = StaticFlow(problem)
+    for x, w in zip(points, weights):
+        span = 0.5 * (1.0 + x) * h
+        start = nodes[:-1]
+        march = March(flow, start, start + span, shot.march.steps)
+        g, stress, _, _ = march(shot.g[:-1], shot.x[:-1], tangent=False)
+        stage = flow.fields(start + span, start, nodes[1:])
+        xi = flow.strain(stage, stress)[0]
+        sections = stage.sections
+        change = (xi - sections.rest_strain)[:, flow.free]
+        stored = 0.5 * np.sum(sections.stiffness[:, flow.free] * change**2, axis=1)
+        ds = 0.5 * w * h
+        elastic += float(ds @ stored)
+        total += float(ds @ (stored + sections.actuation_energy(xi) + sections.load_energy(g)))
+    total -= float(problem.tip_wrench.dead[3:] @ shot.g[-1, :3, 3] + problem.base_wrench.dead[3:] @ shot.g[0, :3, 3])
+    return total, elastic

@@ -29,6 +29,10 @@ NAMES = {
     "eel-second-1khz",
     "eel-cost-exponent",
     "swimmer-realtime",
+    "shooting-statics",
+    "shooting-cut-tendon",
+    "shooting-flying-stick",
+    "shooting-swimmer",
     "cold-compile",
     "warm-import",
 }

@@ -100,6 +100,38 @@ def test_a_bent_rod_in_balance_stays():
     assert np.abs(run.tip - run.tip[0]).max() < 1e-9
 
 
+def periods(time: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Times between downward zeros, found by straight lines."""
+    k = np.flatnonzero((x[:-1] > 0.0) & (x[1:] <= 0.0))
+    zeros = time[k] + (time[k + 1] - time[k]) * x[k] / (x[k] - x[k + 1])
+    return np.diff(zeros)
+
+
+def test_frequency_of_a_cantilever():
+    """Acceptance 9: 3.516/(2πτ) = 8.895 Hz within 0.5 %, let go from a small bend."""
+    rod = arm(6)
+    force = ev.PointWrench(rod, "tip", force=(0.0, 0.005, 0.0))
+    robot = ev.Mechanism.clamped(rod)
+    system = ev.System(robot)
+    bent = system.rest().with_(q=ev.equilibrium(ev.System(robot, loads=[force])).state.q)
+    run = shooting_dynamics(system, bent, 0.28, 1e-3)
+    assert 1.0 / periods(run.time, run.tip[:, 1]).mean() == pytest.approx(8.895, rel=5e-3)
+
+
+def test_frequency_of_a_free_rod():
+    """Acceptance 9: the first mode of a free rod at 22.37/(2πτ) within 1 %, started in its own shape."""
+    rod = ev.Rod(1.0, ev.Circle(0.01), ev.Material(1e7, poisson=0.3, density=1000.0), ev.Legendre.planar(6))
+    s = np.linspace(0.0, 1.0, 200)
+    b, ratio = 4.730041, 0.982502
+    curvature = 0.02 * (np.cosh(b * s) - np.cos(b * s) - ratio * (np.sinh(b * s) - np.sin(b * s)))
+    system = ev.System(ev.Mechanism.free(rod))
+    state = system.rest().with_(q=np.linalg.lstsq(rod.functions(s), curvature, rcond=None)[0])
+    frequency = 22.37 / (2.0 * np.pi * np.sqrt(4.0 * 1000.0 / (1e7 * 0.01**2)))
+    run = shooting_dynamics(system, state, 3.0 / frequency, 1.0 / (60.0 * frequency), segments=4)
+    middle = run.strain[:, run.s.size // 2, 2]
+    assert 1.0 / periods(run.time, middle).mean() == pytest.approx(frequency, rel=1e-2)
+
+
 @pytest.fixture(scope="module")
 def cut() -> tuple[ev.System, ev.State]:
     """Test 2: held by a tendon of 15 N that is cut."""

@@ -53,6 +53,7 @@ from elver.optimal.problem import RodProblem
 from elver.system import Inputs, State, System
 
 __all__ = [
+    "Escape",
     "SingularProblem",
     "SingularSolution",
     "condition",
@@ -68,7 +69,7 @@ Array: TypeAlias = NDArray[np.float64]
 Field: TypeAlias = Callable[[Array], Array]
 
 _HOPELESS = 1e12  # condition number beyond which double precision leaves no trustworthy digit of υ
-_POINTS = 10
+_POINTS = 6  # Gauss points per element, order 12: with half a growth per element the error is below rounding
 _X, _W, _I = gauss_integration(_POINTS)
 _ESCAPED = 1e7  # times the size of ζ if nothing escaped: the sweep has gone to infinity
 
@@ -182,6 +183,17 @@ class SingularSolution:
     kappa: Array | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Escape:
+    """Where a sweep left for infinity, as the ``result`` of :class:`NotConverged`."""
+
+    where: float
+    """Arc length [m]."""
+    s: Array
+    """Arc lengths beyond it, (n,) [m], with ζ there, (n, m, m)."""
+    zeta: Array
+
+
 def chebyshev_nodes(n: int, length: float) -> Array:
     """Chebyshev-Lobatto nodes (n,) of [0, length], increasing."""
     return 0.5 * length * (1.0 + np.sin(0.5 * np.pi * np.arange(1 - n, n, 2) / (n - 1)))
@@ -195,7 +207,7 @@ def condition(problem: SingularProblem) -> float:
     m = problem.size
     if problem.growth > 300.0:
         return float("inf")
-    transition, _ = _Mesh(problem).whole
+    transition, _ = _Mesh(problem).prepared().whole
     return float(np.linalg.cond(transition[m:, _unknown(problem)]))
 
 
@@ -213,7 +225,7 @@ def solve_by_superposition(
         raise NotConverged(
             f"solve_by_superposition: {_advice(problem)}; refused beyond a condition number of {max_condition:.0e}"
         )
-    mesh = _Mesh(problem)
+    mesh = _Mesh(problem).prepared()
     transition, forced = mesh.whole
     start, unknown = _given(problem), _unknown(problem)
     matrix = transition[m:, unknown]
@@ -241,7 +253,7 @@ def solve_by_collocation(problem: SingularProblem, *, max_optimality: float = 1e
     from scipy.sparse.linalg import LinearOperator, onenormest, splu
 
     m = problem.size
-    mesh = _Mesh(problem)
+    mesh = _Mesh(problem).prepared()
     E = len(mesh.transition)
     # rows: y_{e+1} - T_e y_e = t_e, then what is known at 0, then λ(L)
     rows, columns = np.meshgrid(np.arange(2 * m), np.arange(2 * m), indexing="ij")
@@ -284,20 +296,20 @@ def _given(problem: SingularProblem) -> Array:
 
 
 class _Mesh:
-    """The linear equations on elements short enough for what grows, by collocation at Gauss points (order 20)."""
+    """The linear equations on elements short enough for what grows, by collocation at Gauss points (order 12)."""
 
     def __init__(self, problem: SingularProblem) -> None:
         self.problem = problem
-        count = max(8, int(np.ceil(problem.growth)))
+        count = max(16, int(np.ceil(2.0 * problem.growth)))
         ends = np.linspace(0.0, problem.length, count + 1)
         self.half = 0.5 * np.diff(ends)
         points = 0.5 * (ends[1:] + ends[:-1])[:, None] + self.half[:, None] * _X
         self.s = np.concatenate([[0.0], points.ravel(), [problem.length]])
-        A, a = _interpolate(problem.s, self.s[1:-1], *problem.equations)
-        self.prepare(A, a)
+        self.A, self.a = _interpolate(problem.s, self.s[1:-1], *problem.equations)
 
-    def prepare(self, A: Array, a: Array) -> None:
-        """Values inside and at the end of each element from those at its begin, for y′ = A y + a."""
+    def prepared(self, A: Array | None = None, a: Array | None = None) -> _Mesh:
+        """Values inside and at the end of each element from those at its begin: y′ = A y + a, the problem's own if None."""
+        A, a = (self.A, self.a) if A is None or a is None else (A, a)
         E, size = len(self.half), A.shape[-1]
         A, a = A.reshape(E, _POINTS, size, size), a.reshape(E, _POINTS, size)
         half = self.half[:, None, None, None]
@@ -312,6 +324,7 @@ class _Mesh:
         slope[..., -1] += a
         step = half[:, 0] * np.einsum("j,ejab->eab", _W, slope)
         self.within, self.transition, self.forced = Y, np.eye(size) + step[..., :-1], step[..., -1]
+        return self
 
     @property
     def whole(self) -> tuple[Array, Array]:
@@ -336,12 +349,14 @@ def solve_by_riccati(problem: SingularProblem, *, max_optimality: float = 1e-3) 
 
     ζ′ = -ζGN⁻¹K₁ζ - ζ(F + GN⁻¹K₂) - Fᵀζ - Σ,   κ′ = -(Fᵀ + ζGN⁻¹K₁)κ - ζ(h + GN⁻¹K₃) - b      (Le Vey, eq. 9)
 
-    :class:`NotConverged` tells where ζ escapes to infinity, which it does inside all but the shortest rods.
+    :class:`NotConverged` tells where ζ escapes to infinity, which it does inside all but the shortest rods; its
+    ``result`` is an :class:`Escape`.
     """
     m = problem.size
+    equations = _at_points(problem.s, *problem.equations)
 
     def back(s: float, y: Array) -> Array:
-        (A,), (a,) = _interpolate(problem.s, np.array([s]), *problem.equations)
+        A, a = equations(s)
         zeta, kappa = y[: m * m].reshape(m, m), y[m * m :]
         F_x, F_lam, lam_x, lam_lam = A[:m, :m], A[:m, m:], A[m:, :m], A[m:, m:]
         zeta_prime = lam_x + lam_lam @ zeta - zeta @ (F_x + F_lam @ zeta)
@@ -361,8 +376,8 @@ def solve_by_riccati(problem: SingularProblem, *, max_optimality: float = 1e-3) 
         start = np.linalg.solve(zeta[0], problem.start_costate - kappa[0])
 
     # x′ = (A_xx + A_xλ ζ) x + A_xλ κ + a_x
-    A, a = _interpolate(problem.s, mesh.s[1:-1], *problem.equations)
-    mesh.prepare(A[:, :m, :m] + A[:, :m, m:] @ zeta[1:-1], _times(A[:, :m, m:], kappa[1:-1]) + a[:, :m])
+    A, a = mesh.A, mesh.a
+    mesh.prepared(A[:, :m, :m] + A[:, :m, m:] @ zeta[1:-1], _times(A[:, :m, m:], kappa[1:-1]) + a[:, :m])
     ends = [start]
     for T, t in zip(mesh.transition, mesh.forced):
         ends.append(T @ ends[-1] + t)
@@ -387,7 +402,7 @@ def _swept_back(back: Callable[[float, Array], Array], problem: SingularProblem,
     end = np.concatenate([np.zeros(m * m), problem.end_costate])
     with np.errstate(over="ignore", invalid="ignore"):
         run = solve_ivp(
-            back, (L, 0.0), end, method="DOP853", t_eval=s[::-1], rtol=1e-12, atol=1e-13 * usual, events=[gone]
+            back, (L, 0.0), end, method="DOP853", dense_output=True, rtol=1e-12, atol=1e-13 * usual, events=[gone]
         )
     if run.status != 0:
         where = float(run.t_events[0][0]) if len(run.t_events[0]) else float(run.t[-1])
@@ -396,9 +411,9 @@ def _swept_back(back: Callable[[float, Array], Array], problem: SingularProblem,
             f"rods but the thickest (this one grows like L/r = {0.5 * problem.growth:.3g} of a circular rod); use "
             "solve_by_superposition for short rods, solve_by_collocation for long ones, and simulate(...) with an "
             "implicit method for motions",
-            result=where,
+            result=Escape(where, run.t[::-1], run.y[: m * m].T[::-1].reshape(-1, m, m)),
         )
-    return np.asarray(run.y.T[::-1])
+    return np.asarray(run.sol(s).T)
 
 
 # Shared -------------------------------------------------------------------------------------------------------------
@@ -413,6 +428,25 @@ def _interpolate(nodes: Array, s: Array, *fields: Array) -> list[Array]:
     ratio = weights / np.where(on_node, 1.0, away)
     matrix = np.where(on_node.any(axis=1)[:, None], on_node, ratio / ratio.sum(axis=1, keepdims=True))
     return [np.tensordot(matrix, field, axes=1) for field in fields]
+
+
+def _at_points(nodes: Array, A: Array, a: Array) -> Callable[[float], tuple[Array, Array]]:
+    """:func:`_interpolate` for two fields at one point after the other."""
+    weights = (-1.0) ** np.arange(len(nodes))
+    weights[[0, -1]] *= 0.5
+    flat, split, shape = np.hstack([A.reshape(len(nodes), -1), a]), A[0].size, A.shape[1:]
+
+    def at(s: float) -> tuple[Array, Array]:
+        away = s - nodes
+        nearest = int(np.argmin(np.abs(away)))
+        if away[nearest] == 0.0:
+            values = flat[nearest]
+        else:
+            ratio = weights / away
+            values = ratio @ flat / ratio.sum()
+        return values[:split].reshape(shape), values[split:]
+
+    return at
 
 
 def _advice(problem: SingularProblem) -> str:

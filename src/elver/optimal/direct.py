@@ -26,8 +26,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh
-from scipy.sparse.linalg import splu
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, qr
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from elver.errors import BadInput, NotConverged
 from elver.lie import se3
@@ -513,7 +513,7 @@ class _Task:
         # Z: states that follow the strains
         follow = factor.solve(-J[:, :own].toarray())
         Z = np.vstack([np.eye(own), follow])
-        W = self.program.hessian(w, self.parameters, lam, mu).sparse()
+        W = self.program.hessian(w, self.parameters, 1.0, lam, mu).sparse()
         reduced = Z.T @ (W @ Z)
         # measure: ∫|δu|² ds/L of strains, |ν|² of motions of the base; by the quadrature of the elastic energy
         h = np.diff(self.s) / self.L
@@ -532,14 +532,14 @@ class _Task:
                 held = A.toarray()[active] @ Z
                 size = np.linalg.norm(held, axis=1, keepdims=True)
                 held = held[size[:, 0] > 1e-12] / size[size[:, 0] > 1e-12]
-                _, sizes, Vt = np.linalg.svd(held)
-                basis = Vt[int(np.sum(sizes > 1e-10)) :].T
+                Q, triangle, _ = qr(held.T, pivoting=True)
+                rank = int(np.sum(np.abs(np.diag(triangle)) > 1e-10))
+                basis = Q[:, rank:]
         if basis.shape[1] == 0:
             return np.inf, np.zeros(own)
-        small, unit = basis.T @ reduced @ basis, basis.T @ mass @ basis
-        values, vectors = eigh(0.5 * (small + small.T), 0.5 * (unit + unit.T), subset_by_index=[0, 0])
-        direction = basis @ vectors[:, 0]
-        return float(values[0]), direction / np.max(np.abs(direction))
+        value, vector = _lowest(basis.T @ reduced @ basis, basis.T @ mass @ basis)
+        direction = basis @ vector
+        return value, direction / np.max(np.abs(direction))
 
     def _why(self, status: str, steps: int, missed: Array) -> str:
         words = {
@@ -651,3 +651,25 @@ class _Task:
             elements=xi,
             _unknowns=(found.w[:n_base], layout.base_free),
         )
+
+
+def _lowest(K: Array, M: Array) -> tuple[float, Array]:
+    """Smallest eigenvalue of K x = λ M x, M positive, and its vector, by inverse iteration from below.
+
+    K - σ M has a Cholesky factor exactly when σ lies below all eigenvalues; then the nearest to σ is the smallest.
+    """
+    n = len(K)
+    if n > 40:
+        shift = -1.0
+        for _ in range(40):
+            try:
+                factor = cho_factor(K - shift * M, lower=True)
+                break
+            except LinAlgError:
+                shift *= 4.0
+        inverse = LinearOperator((n, n), matvec=lambda x: cho_solve(factor, x), dtype=float)
+        start = np.cos(np.arange(n) * 1.7) + 0.1  # the same answer at every call
+        values, vectors = eigsh(K, k=1, M=M, sigma=shift, OPinv=inverse, v0=start, tol=1e-10)
+    else:
+        values, vectors = eigh(K, M, subset_by_index=[0, 0])
+    return float(values[0]), np.asarray(vectors[:, 0])

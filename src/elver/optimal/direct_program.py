@@ -326,22 +326,48 @@ class Program:
         """Ipopt for this program."""
         key = shooting, options
         if key not in self._solvers:
-            ca, layout = self.ca, self.layout
+            ca = self.ca
             if shooting == "multiple":
                 w, p, f, defects, rows = self.multiple
-                g = ca.vertcat(defects, rows)
+                own = {"x": w, "p": p, "f": f, "g": ca.vertcat(defects, rows)}
+                self._solvers[key] = ca.nlpsol("solver", "ipopt", own, dict(options))
             else:
-                w, p, X = self._rolled()
-                n_base = layout.sizes[0]
-                U = ca.reshape(w[n_base:], len(layout.free), layout.strain_columns)
-                head, E = p[:_HEAD], ca.reshape(p[_HEAD:], layout.element_size, layout.elements)
-                f, g = self._evaluate(w[:n_base], U, X, head, E)
-            self._solvers[key] = ca.nlpsol("solver", "ipopt", {"x": w, "p": p, "f": f, "g": g}, dict(options))
+                own, derivatives = self._condensed()
+                self._solvers[key] = ca.nlpsol("solver", "ipopt", own, {**dict(options), **derivatives})
         return self._solvers[key]
 
     @cached_property
     def _solvers(self) -> dict[Any, Any]:
         return {}
+
+    def _condensed(self) -> tuple[dict[str, Expression], dict[str, Any]]:
+        """The program of single shooting, its exact derivatives by elimination of the states from the sparse ones.
+
+        With defects D(v, x) = 0, x = x(v):  F = dx/dv = -D_x⁻¹ D_v,  λ = -D_x⁻ᵀ (σ f_x + A_xᵀ μ), and the Hessian is
+        [1; F]ᵀ W [1; F], W that of σ f + λᵀD + μᵀA. D_x is triangular. A chain of products differentiated as it stands
+        would cost N times as much.
+        """
+        ca, layout = self.ca, self.layout
+        own = layout.sizes[0] + layout.sizes[1]
+        v, p, X = self._rolled()
+        w = ca.vertcat(v, ca.vec(X))
+        f, slope, _, J, rows, A = self.first_order(w, p)
+        J_v, J_x, A_v, A_x = J[:, :own], J[:, own:], A[:, :own], A[:, own:]
+        F = ca.solve(J_x, -J_v)
+        g_v, g_x = slope[:own], slope[own:]
+        names = ["x", "p"]
+        gradient = g_v + F.T @ g_x
+        grad_f = ca.Function("nlp_grad_f", [v, p], [f, gradient], names, ["f", "grad_f_x"])
+        jac_g = ca.Function("nlp_jac_g", [v, p], [rows, A_v + A_x @ F], names, ["g", "jac_g_x"])
+        sigma, mu = ca.MX.sym("sigma"), ca.MX.sym("mu", rows.shape[0])
+        lam = ca.solve(J_x.T, -(sigma * g_x + A_x.T @ mu))
+        W = self.hessian(w, p, sigma, lam, mu)
+        cross = W[:own, own:] @ F
+        H = W[:own, :own] + cross + cross.T + F.T @ (W[own:, own:] @ F)
+        hess = ca.Function(
+            "nlp_hess_l", [v, p, sigma, mu], [ca.triu(H)], ["x", "p", "lam_f", "lam_g"], ["triu_hess_gamma_x_x"]
+        )
+        return {"x": v, "p": p, "f": f, "g": rows}, {"grad_f": grad_f, "jac_g": jac_g, "hess_lag": hess}
 
     @cached_property
     def first_order(self) -> Any:
@@ -354,12 +380,12 @@ class Program:
 
     @cached_property
     def hessian(self) -> Any:
-        """(w, parameters, multipliers of the defects, of the other rows) → Hessian of the Lagrangian."""
+        """(w, parameters, multipliers of potential, defects, other rows) → Hessian of the Lagrangian."""
         ca = self.ca
         w, p, f, defects, rows = self.multiple
-        lam, mu = ca.MX.sym("lam", defects.shape[0]), ca.MX.sym("mu", rows.shape[0])
-        lagrangian = f + ca.dot(lam, defects) + ca.dot(mu, rows)
-        return ca.Function("hessian", [w, p, lam, mu], [ca.hessian(lagrangian, w)[0]])
+        sigma, lam, mu = ca.MX.sym("sigma"), ca.MX.sym("lam", defects.shape[0]), ca.MX.sym("mu", rows.shape[0])
+        lagrangian = sigma * f + ca.dot(lam, defects) + ca.dot(mu, rows)
+        return ca.Function("hessian", [w, p, sigma, lam, mu], [ca.hessian(lagrangian, w)[0]])
 
     @cached_property
     def far_end_slope(self) -> Any:

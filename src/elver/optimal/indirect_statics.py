@@ -41,7 +41,7 @@ StrainField: TypeAlias = Callable[[Array], Array]
 Form: TypeAlias = Literal["stress", "strain"]
 
 _POINTWISE_STEPS = 40
-_SMALLEST_PART = 1.0 / 256.0
+_SMALLEST_PART = 1.0 / 64.0
 
 
 # The differential equations -------------------------------------------------------------------------------
@@ -213,35 +213,36 @@ class EndCondition:
 
     def __call__(self, g: Array, x: Array) -> tuple[Array, Array]:
         """Residual (6,) and its slopes (6, 12) with (ζ, Λ)."""
+        (place, place_slope), (load, load_slope) = self.pairs(g, x)
+        held = [*self.end.rotation_axes, *(3 + j for j in self.end.position_axes)]
+        free = [k for k in range(6) if k not in held]
+        return np.concatenate([place[held], load[free]]), np.concatenate([place_slope[held], load_slope[free]])
+
+    def pairs(self, g: Array, x: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Pose (6,) and wrench (6,) that work on each other, dimensionless, each with its slopes (6, 12).
+
+        Pose (Θ; (p - p_hold)/L), wrench Λ ∓ F as moments on Θ and world forces, in EI/L and EI/L².
+        """
         end, L, EI = self.end, self.length, self.stiffness
         R = g[:3, :3]
         F, F_slope = self.wrench.at(g)
         excess = x - self.sign * F
         slope = np.hstack([-self.sign * F_slope, np.eye(6)])
-        turn, turn_slope = excess[:3], slope[:3]
-        held: list[tuple[float, Array]] = []
+        place, place_slope = np.zeros(6), np.zeros((6, 12))
+        load, load_slope = np.zeros(6), np.zeros((6, 12))
+        load[:3], load_slope[:3] = excess[:3], slope[:3]
         if end.rotation_axes:
             Theta = so3.log(end.pose[:3, :3].T @ R)
             T, T_inv = so3.dexp(Theta), so3.dexp_inv(Theta)
-            for i in end.rotation_axes:
-                held.append((Theta[i], np.concatenate([T_inv[i], np.zeros(9)])))
-            vary = np.stack([so3.d_dexp(Theta, T_inv[:, k]).T @ turn for k in range(3)], axis=1)
-            turn_slope = T.T @ turn_slope
-            turn_slope[:, :3] += vary
-            turn = T.T @ turn
-        for j in end.position_axes:
-            row = np.zeros(12)
-            row[3:6] = R[j] / L
-            held.append(((g[j, 3] - end.pose[j, 3]) / L, row))
-        push = R @ excess[3:]
-        push_slope = R @ slope[3:]
-        push_slope[:, :3] -= R @ so3.hat(excess[3:])
-        rows = [
-            *held,
-            *((turn[i] * L / EI, turn_slope[i] * L / EI) for i in range(3) if i not in end.rotation_axes),
-            *((push[j] * L**2 / EI, push_slope[j] * L**2 / EI) for j in range(3) if j not in end.position_axes),
-        ]
-        return np.array([row[0] for row in rows]), np.stack([row[1] for row in rows])
+            place[:3], place_slope[:3, :3] = Theta, T_inv
+            load[:3], load_slope[:3] = T.T @ excess[:3], T.T @ slope[:3]
+            vary = np.stack([so3.d_dexp(Theta, T_inv[:, k]).T @ excess[:3] for k in range(3)], axis=1)
+            load_slope[:3, :3] += vary
+        place[3:], place_slope[3:, 3:6] = (g[:3, 3] - end.pose[:3, 3]) / L, R / L
+        load[3:], load_slope[3:] = R @ excess[3:], R @ slope[3:]
+        load_slope[3:, :3] -= R @ so3.hat(excess[3:])
+        unit = np.array([L / EI] * 3 + [L**2 / EI] * 3)
+        return (place, place_slope), (unit * load, unit[:, None] * load_slope)
 
 
 @dataclass(frozen=True, eq=False)

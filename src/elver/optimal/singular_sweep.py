@@ -308,7 +308,7 @@ class _Mesh:
         self.A, self.a = _interpolate(problem.s, self.s[1:-1], *problem.equations)
 
     def prepared(self, A: Array | None = None, a: Array | None = None) -> _Mesh:
-        """Values inside and at the end of each element from those at its begin: y′ = A y + a, the problem's own if None."""
+        """Values inside and at the end of each element from those at its begin: y′ = A y + a, by default as given."""
         A, a = (self.A, self.a) if A is None or a is None else (A, a)
         E, size = len(self.half), A.shape[-1]
         A, a = A.reshape(E, _POINTS, size, size), a.reshape(E, _POINTS, size)

@@ -9,10 +9,12 @@ from functools import cache
 
 import numpy as np
 import pytest
+from numpy.polynomial.chebyshev import chebfit, chebval
 from scipy.integrate import solve_ivp
 
 import elver as ev
 from elver.lie import se3
+from elver.optimal.indirect_statics import solve_rod
 from elver.optimal.inverse import (
     StrainMotion,
     stress_in_system,
@@ -21,6 +23,7 @@ from elver.optimal.inverse import (
     tendon_columns,
     tensions_of_stress,
 )
+from elver.optimal.problem import RodProblem
 
 RUBBER = ev.Material(young=1e6, poisson=0.4, density=1100.0, damping=0.02)
 GRAVITY = np.array([0.4, -1.0, -9.0])
@@ -225,6 +228,19 @@ def test_system_with_all_its_loads_agrees_with_strain_modes():
         assert wanted == pytest.approx(modes, abs=1e-7 * np.abs(modes).max())
 
 
+def test_driven_base_agrees_with_strain_modes():
+    rng = np.random.default_rng(10)
+    rod, q = random_rod(rng)
+    twist, turn = rng.normal(size=6), rng.normal(size=6)
+    moved = ev.Motion(lambda t: se3.exp(twist * np.sin(2.0 * t)) @ se3.exp(turn * t))
+    system = ev.System(ev.Mechanism.driven(rod, moved), loads=[ev.Gravity(GRAVITY)])
+    state = system.rest(0.4).with_(q=q[0], q_dot=q[1], q_ddot=q[2])
+    modes = ev.inverse_dynamics(system, state)
+    found = stress_in_system(system, state)
+    assert np.max(np.abs(found.eta[0])) > 0.5
+    assert projected(rod, found) == pytest.approx(modes, abs=1e-7 * np.abs(modes).max())
+
+
 def test_held_tips_are_refused():
     rod, _ = random_rod(np.random.default_rng(0))
     mechanism = ev.Mechanism.clamped(rod, holds=[ev.Hold(at="tip", position=(0.5, 0.0, 0.0))])
@@ -286,6 +302,27 @@ def test_base_of_a_hanging_rod_carries_its_weight():
     found = stress_of_shape(rod, rod.rest_strain, gravity=(9.81, 0.0, 0.0))
     assert found.base_wrench == pytest.approx([0, 0, 0, -rod.mass * 9.81, 0, 0], abs=1e-12)
     assert not np.any(found.stress_act)
+
+
+@pytest.mark.parametrize("tensions", [(30.0, 0.0, 0.0, 0.0), (5.0, 0.0, 25.0, 10.0)])
+def test_inverse_after_shooting_is_the_identity(tensions):
+    """FSM after ISM without any modes: the shape of shooting needs the stress that its tendons make."""
+    _, tendons, system = tendon_arm()
+    inputs = dict(zip(tendons.values(), tensions))
+    forward = solve_rod(system, inputs, accuracy=1e-9)
+    problem = RodProblem.of(system, inputs)
+    found = stress_of_shape(problem, forward.strain, tolerance=1e-7)
+    made, _ = problem.actuation(found.s, found.xi)
+    size = np.max(np.abs(made[:, :3]))
+    assert np.max(np.abs(found.stress_act[:, :3] - made[:, :3])) < 1e-6 * size
+    again = tensions_of_stress(problem, found, list(tendons.values()))
+    assert again.tensions == pytest.approx(tensions, abs=1e-6 * max(tensions))
+
+    # and forward again, with the stress as a muscle
+    coefficients = chebfit(2.0 * found.s / problem.length - 1.0, found.stress_act, 24)
+    muscle = lambda s: chebval(2.0 * s / problem.length - 1.0, coefficients).T  # noqa: E731
+    again = solve_rod(problem.with_(tendons=(), muscle=muscle), accuracy=1e-9)
+    assert again.tip == pytest.approx(forward.tip, abs=1e-7)
 
 
 # Bad input ------------------------------------------------------------------------------------------------------

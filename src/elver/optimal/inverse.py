@@ -62,6 +62,12 @@ _POINTS = 10  # Gauss points per element: order 20, beyond that of the poses
 _FIRST, _MOST = 4, 512  # elements at the start of the doubling, and where it gives up
 
 
+_HELD = (
+    "the tip of this rod is held, so that its stress is not determined by its motion; inverse models along the rod are "
+    "for rods with a free tip: use inverse_dynamics(system, ...)"
+)
+
+
 class RodLike(Protocol):
     """What is asked of a rod; ``Rod`` and ``RodProblem`` have it. Fields take s (n,) [m] and return (n, 6)."""
 
@@ -166,7 +172,8 @@ def stress_of_shape(
     ``base`` is the pose of the base (identity), ``gravity`` [m/s²] in world axes; ``wrench_density(s, g, eta)``
     [N, N/m] and ``tip_wrench`` [N m, N] act on the rod, in the axes of their section (eta is zero here). ``breaks``
     are arc lengths where a field jumps. Elements are doubled until integrals change by less than ``tolerance`` of
-    their size, unless ``elements`` gives their number.
+    their size, unless ``elements`` gives their number. Of a :class:`RodProblem` the base, its loads and its breaks are
+    taken too; what is given here comes on top.
     """
     zero: Field = lambda s: np.zeros((len(s), 6))  # noqa: E731
     motion = StrainMotion(xi, zero, zero)
@@ -201,6 +208,15 @@ def stress_of_motion(
     swimmer, with its wrench at the tail as ``tip_wrench(g, eta)``. The rest as for :func:`stress_of_shape`.
     """
     length = positive("length", rod.length, "m")
+    base_wrench = finite("base_wrench", base_wrench, (6,), "N m, N")
+    if isinstance(rod, RodProblem):
+        if rod.tip.held:
+            raise BadInput(_HELD)
+        base = rod.base.pose if base is None else base
+        wrench_density = _both(lambda s, g, _: rod.body_load(s, g)[0], wrench_density)
+        tip_wrench = _both(lambda g, _: rod.tip_wrench.at(g)[0], _function(tip_wrench))
+        base_wrench = base_wrench + rod.base_wrench.at(np.asarray(base, dtype=float))[0]
+        breaks = {*breaks, *rod.breaks}
     sweep = _Sweep(
         rod=rod,
         length=length,
@@ -211,7 +227,7 @@ def stress_of_motion(
         gravity=finite("gravity", gravity, (3,), "m/s²"),
         density=wrench_density,
         tip=tip_wrench,
-        base_wrench=finite("base_wrench", base_wrench, (6,), "N m, N"),
+        base_wrench=base_wrench,
         added=added_inertia,
     )
     borders = _borders(length, breaks)
@@ -269,10 +285,7 @@ def base_motion(system: System, state: State, problem: RodProblem) -> tuple[Arra
     """Pose, twist and, unless it is free, acceleration of the base of the rod in ``state``."""
     system.check_state(state)
     if problem.closed or problem.tip.held:
-        raise BadInput(
-            "the tip of this rod is held, so that its stress is not determined by its motion; inverse models along the "
-            "rod are for rods with a free tip: use inverse_dynamics(system, ...)"
-        )
+        raise BadInput(_HELD)
     if problem.base.held == 0:
         return state.g, state.eta, None
     if not problem.base.is_clamped:
@@ -497,6 +510,15 @@ def gauss_integration(points: int) -> tuple[Array, Array, Array]:
 
 
 _X, _W, _INTEGRATION = gauss_integration(_POINTS)
+
+
+def _both(first: Callable[..., Array], second: Callable[..., Array] | None) -> Callable[..., Array]:
+    """The sum of two functions, or the first alone."""
+    return first if second is None else lambda *at: first(*at) + second(*at)
+
+
+def _function(tip: TipWrench) -> Callable[..., Array]:
+    return tip if callable(tip) else lambda *_: np.asarray(tip, dtype=float)
 
 
 def _share(part: float, borders: Array, elements: int) -> int:

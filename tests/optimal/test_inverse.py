@@ -6,14 +6,17 @@ Works: F. Boyer et al. (2023), eq. 84-86; W. Khalil et al. (2007), composite bod
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.polynomial.chebyshev import chebfit, chebval
 from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline
 
 import elver as ev
 from elver.lie import se3
+from elver.optimal.indirect_dynamics import shooting_dynamics
 from elver.optimal.indirect_statics import solve_rod
 from elver.optimal.inverse import (
     StrainMotion,
@@ -249,6 +252,46 @@ def test_held_tips_are_refused():
         stress_in_system(system, system.rest())
 
 
+def test_stress_fed_back_to_shooting_returns_the_motion():
+    """Acceptance 19 of Boyer 2023: dynamics by shooting under the stress of the inverse model, of order two in time."""
+    flesh = ev.Material(young=5e5, poisson=0.4, density=1000.0, damping=0.05)
+    rod = ev.Rod(0.5, ev.Circle(0.02), flesh, ev.Legendre.kirchhoff(3), name="arm", nodes=40)
+    size, rate, phase = 2.0 / (1.0 + np.tile(np.arange(3), 3)) ** 2, 9.0, np.arange(9)
+
+    def wanted(t):
+        x = rate * t + phase
+        return size * np.array([np.sin(x), rate * np.cos(x), -(rate**2) * np.sin(x)])
+
+    def shape(k, c):
+        return lambda s: np.outer(chebval(2.0 * s / rod.length - 1.0, np.eye(degree + 1)[k]), np.eye(3)[c])
+
+    degree, duration = 10, 0.2
+    instants = np.linspace(0.0, duration, 41)
+    rows = []
+    for t in instants:
+        motion = StrainMotion.of(rod, *wanted(t))
+        found = stress_of_motion(rod, motion, eta_dot=np.zeros(6), gravity=GRAVITY, elements=6)
+        rows.append(chebfit(2.0 * found.s / rod.length - 1.0, found.stress_act[:, :3], degree))
+    stress = CubicSpline(instants, np.array(rows))
+    muscles, inputs = [], {}
+    for k in range(degree + 1):
+        for c in range(3):
+            muscles.append(ev.Muscle(rod, torque=shape(k, c), name=f"C_{'xyz'[c]}{k}"))
+            inputs[muscles[-1]] = lambda t, k=k, c=c: float(stress(t)[k, c])
+    system = ev.System(ev.Mechanism.clamped(rod), actuators=muscles, loads=[ev.Gravity(GRAVITY)])
+    q, q_dot, q_ddot = wanted(0.0)
+    errors = []
+    for step in (2e-2, 1e-2, 5e-3):
+        run = shooting_dynamics(
+            system, system.rest().with_(q=q, q_dot=q_dot, q_ddot=q_ddot), duration, step, inputs, nodes=40
+        )
+        exact = np.array([rod.strain(run.s, wanted(t)[0]) for t in run.time])
+        errors.append(np.max(np.abs(run.strain - exact)))
+    order = np.polyfit(np.log([2e-2, 1e-2, 5e-3]), np.log(errors), 1)[0]
+    assert order == pytest.approx(2.0, abs=0.25)
+    assert errors[-1] < 2e-3  # 1/m, of curvatures up to 4
+
+
 # Statics --------------------------------------------------------------------------------------------------------
 
 
@@ -328,6 +371,24 @@ def test_inverse_after_shooting_is_the_identity(tensions):
 # Bad input ------------------------------------------------------------------------------------------------------
 
 
+def problem_without_stiffness():
+    """A rod that only has inertia."""
+    rod, _, _ = tendon_arm()
+    nothing = lambda s: np.zeros((len(s), 6))  # noqa: E731
+    return SimpleNamespace(
+        length=rod.length, component=(0, 1, 2), stiffness=nothing, rest_strain=rod.rest_strain, inertia=rod.inertia
+    )
+
+
+def test_jumps_of_a_basis_are_known():
+    rng = np.random.default_rng(2)
+    rod, q = random_rod(rng, ev.PiecewiseConstant(3))
+    found = stress_of_motion(rod, StrainMotion.of(rod, *q), eta_dot=np.zeros(6), gravity=GRAVITY)
+    system = ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity(GRAVITY)])
+    modes = ev.inverse_dynamics(system, system.rest().with_(q=q[0], q_dot=q[1], q_ddot=q[2]))
+    assert projected(rod, found) == pytest.approx(modes, abs=1e-7 * np.abs(modes).max())
+
+
 def test_what_is_wrong_is_said():
     rod, _, _ = tendon_arm()
     with pytest.raises(ev.BadInput, match=r"xi returns shape .* return \(\d+, 6\)"):
@@ -336,6 +397,9 @@ def test_what_is_wrong_is_said():
         stress_of_shape(rod, rod.rest_strain, breaks=[0.5])
     with pytest.raises(ev.BadInput, match="no tendon"):
         tensions_of_stress(rod, stress_of_shape(rod, rod.rest_strain), [])
+    soft = problem_without_stiffness()
+    with pytest.raises(ev.BadInput, match="stiffness"):
+        tensions_of_stress(soft, stress_of_shape(soft, soft.rest_strain), [ev.parallel])
     jump = lambda s: rod.rest_strain(s) + np.outer(s > 0.123456, (0, 0, 4.0, 0, 0, 0))  # noqa: E731
     with pytest.raises(ev.NotConverged, match=r"breaks=\[...\]"):
         stress_of_shape(rod, jump, gravity=(9.81, 0.0, 0.0))

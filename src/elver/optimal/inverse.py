@@ -217,6 +217,8 @@ def stress_of_motion(
         tip_wrench = _both(lambda g, _: rod.tip_wrench.at(g)[0], _function(tip_wrench))
         base_wrench = base_wrench + rod.base_wrench.at(np.asarray(base, dtype=float))[0]
         breaks = {*breaks, *rod.breaks}
+    elif isinstance(rod, Rod):
+        breaks = {*breaks, *rod.basis.breaks(rod.length)}
     sweep = _Sweep(
         rod=rod,
         length=length,
@@ -276,7 +278,7 @@ def stress_in_system(
         wrench_density=lambda s, g, _: problem.body_load(s, g)[0],
         tip_wrench=lambda g, _: problem.tip_wrench.at(g)[0],
         base_wrench=problem.base_wrench.at(g)[0],
-        breaks=sorted({*rod.basis.breaks(rod.length), *problem.breaks}),
+        breaks=problem.breaks,
         **options,
     )
 
@@ -436,6 +438,10 @@ def tensions_of_stress(
         raise BadInput("tensions_of_stress: no tendon is given; list those whose tensions are wanted")
     free = np.unique(np.asarray(rod.component))
     H = _field("stiffness", rod.stiffness, found.s, rod.length)[:, free]
+    if np.any(H <= 0.0):
+        raise BadInput(
+            "tensions_of_stress: a free strain has no stiffness, in whose norm stresses are compared; give it one"
+        )
     columns = tendon_columns(tendons, found.s, found.xi)
     norm = np.sqrt(found.weights[:, None] / H)
     A = (norm[:, :, None] * columns[:, free]).reshape(-1, len(tendons))

@@ -36,6 +36,7 @@ _HOME = {
         "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
         "Spherical Universal mdh_chain"
     ),
+    "elver.optimal": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
     "elver.rods": (
         "Chebyshev Circle Ellipse Legendre Magnus Material PiecewiseConstant PiecewiseLinear Rectangle Rod "
         "RungeKuttaMuntheKaas Sampled Section Spectral Taper Tube"
@@ -139,6 +140,14 @@ if TYPE_CHECKING:
         Spherical,
         Universal,
         mdh_chain,
+    )
+    from elver.optimal import (
+        RodProblem,
+        compare_methods,
+        direct_equilibrium,
+        rod_equilibrium,
+        shooting_dynamics,
+        solve_rod,
     )
     from elver.rods import (
         Chebyshev,

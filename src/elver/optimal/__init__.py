@@ -1,9 +1,30 @@
 """Rods as optimal control problems along their length, without strain modes.
 
 ``problem`` one rod of a system as functions of s; ``shooting`` multiple shooting on SE(3); ``indirect_statics``
-equilibria by shooting; ``conjugate`` their stability by conjugate points.
+equilibria by shooting; ``conjugate`` their stability by conjugate points; ``indirect_dynamics`` motion by shooting;
+``direct`` transcription with Ipopt; ``inverse`` stresses of given shapes and motions; ``singular_sweep`` the singular
+linear-quadratic problem; ``methods`` the front door that compares them with strain modes.
 """
 
+from elver.optimal.direct import Constraint, direct_equilibrium
+from elver.optimal.indirect_dynamics import RodMotion, shooting_dynamics, shooting_growth
+from elver.optimal.indirect_statics import RodSolution, solve_rod
+from elver.optimal.methods import Comparison, RodShape, compare_methods, rod_equilibrium
 from elver.optimal.problem import End, EndWrench, RodProblem
 
-__all__ = ["End", "EndWrench", "RodProblem"]
+__all__ = [
+    "Comparison",
+    "Constraint",
+    "End",
+    "EndWrench",
+    "RodMotion",
+    "RodProblem",
+    "RodShape",
+    "RodSolution",
+    "compare_methods",
+    "direct_equilibrium",
+    "rod_equilibrium",
+    "shooting_dynamics",
+    "shooting_growth",
+    "solve_rod",
+]

@@ -397,7 +397,7 @@ class RodProblem:
     def bending_stiffness(self) -> float:
         """Stiffness [N m²] that sets the scale of moments EI/L: of the softer bending, else torsion, else stretch."""
         mean = np.mean(self.stiffness(np.linspace(0.0, self.length, 9)), axis=0)
-        turns = [c for c in (1, 2) if c in self.component] or [c for c in (0,) if c in self.component]
+        turns = [c for c in self.component if c in (1, 2)] or [c for c in self.component if c == 0]
         return float(min(mean[turns]) if turns else min(mean[list(self.component)]) * self.length**2)
 
 

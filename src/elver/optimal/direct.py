@@ -26,24 +26,28 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, qr
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq, qr
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from elver.errors import BadInput, NotConverged
 from elver.lie import se3
+from elver.lie.integration import magnus
 from elver.optimal.direct_maps import Map, casadi, check_map
 from elver.optimal.direct_program import PLANAR_STRAINS, Layout, NodeConstraint, Program, constraint_value, program
+from elver.optimal.indirect_statics import Reaction, RodSolution, project
 from elver.optimal.problem import RodProblem
-from elver.system import Inputs, System
+from elver.system import Inputs, State, System
 
 __all__ = ["Constraint", "DirectSolution", "direct_equilibrium"]
 
 Array: TypeAlias = NDArray[np.float64]
-Guess: TypeAlias = "DirectSolution | Callable[[Array], ArrayLike] | None"
+Guess: TypeAlias = "DirectSolution | RodSolution | Callable[[Array], ArrayLike] | None"
 
 _NEUTRAL = 1e-7  # smallest eigenvalue that counts as zero: motions that nothing resists, such as turning a ring
 _ACTIVE = 1e-6  # scaled multiplier above which an inequality is an equality for the second variation
 _ESCAPES = 4
+_STALLED = ("Error_In_Step_Computation", "Search_Direction_Becomes_Too_Small", "Restoration_Failed")
+_LONGEST = 4.0  # longest Newton step: change of a curvature times L
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,36 @@ class DirectSolution:
         """Internal force in world axes (n, 3) [N], tension along the tangent."""
         return np.einsum("nij,nj->ni", self.g[:, :3, :3], self.stress[:, 3:])
 
+    @property
+    def reactions(self) -> dict[str, Reaction]:
+        """What each held end does to the rod, in world axes: "base", "tip"."""
+        found = {}
+        for name, end, wrench, k, sign in (
+            ("base", self.problem.base, self.problem.base_wrench, 0, -1.0),
+            ("tip", self.problem.tip, self.problem.tip_wrench, -1, 1.0),
+        ):
+            if end.held:
+                R = self.g[k, :3, :3]
+                excess = sign * self.stress[k] - wrench.at(self.g[k])[0]
+                found[name] = Reaction(R @ excess[:3], R @ excess[3:])
+        return found
+
+    def pose(self, s: float) -> Array:
+        """Pose (4, 4) of the section at ``s`` [m], from the node before it along the strain."""
+        if not 0.0 <= s <= self.problem.length:
+            raise BadInput(f"s = {s:g} m lies outside the rod; choose s within [0, {self.problem.length:g}] m")
+        k = int(np.clip(np.searchsorted(self.s, s, side="right") - 1, 0, len(self.s) - 2))
+        if s - self.s[k] < 1e-12 * self.problem.length:
+            return np.array(self.g[k])
+        return np.array(self.g[k] @ magnus(self.strain, np.array([self.s[k], s]))[-1])
+
+    def to_state(self, system: System) -> State:
+        """State of ``system`` with the strain projected on the rod's basis, least squares along s."""
+        rod, state = system.rod, system.rest()
+        q = state.q.copy()
+        q[system.coordinates(rod)] = project(rod, self.strain)
+        return state.with_(q=q, g=self.g[0]) if system.free else state.with_(q=q)
+
     def strain(self, s: ArrayLike) -> Array:
         """ξ (m, 6) at arc lengths ``s`` (m,) [m], as transcribed."""
         s = np.asarray(s, dtype=float)
@@ -137,6 +171,7 @@ def direct_equilibrium(
     constraints: Sequence[Constraint] = (),
     index: int | None = None,
     guess: Guess = None,
+    seek: Literal["minimum", "stationary"] = "minimum",
     tolerance: float = 1e-9,
     max_iterations: int = 1000,
 ) -> DirectSolution:
@@ -144,9 +179,12 @@ def direct_equilibrium(
 
     ``elements`` equal elements (more where a field jumps or a constraint asks for a node), ``strain`` constant or
     linear in them, ``map`` and ``order`` (1, 2 or 4; by default 1 for constant strain, where the exponential is exact,
-    else 4) of the steps. ``index``: number of turns of the tangent of a planar closed curve. ``guess``: a solution
+    else 4) of the steps. ``index``: number of turns of the tangent of a planar closed curve; where a free ring may turn
+    as a whole, hold the rotation of its base, and Ipopt needs a third of the steps. ``guess``: a solution
     (warm start; other numbers of elements are allowed), or a function of s (m,) that returns strains (m, 6); without
-    one, the search starts from the rest shape, slightly disturbed, and leaves saddles along their descent.
+    one, the search starts from the rest shape, slightly disturbed, and leaves saddles along their descent. ``seek``:
+    "minimum" by Ipopt, or "stationary", the shape nearest to the guess in balance, stable or not, by Newton's method on
+    the first-order conditions (equalities only).
 
     Raises :class:`NotConverged` with the constraints that cannot be met, and :class:`BadInput` for loads that have no
     potential.
@@ -169,15 +207,16 @@ def direct_equilibrium(
     task.check_reach()
 
     v = task.start(guess)
-    found = task.solve(v, shooting, tolerance, max_iterations, guess)
+    if seek == "stationary":
+        return task.solution(task.newton(v, tolerance, max_iterations), perf_counter() - started)
+    found = task.solve(v, shooting, tolerance, max_iterations)
     for _ in range(_ESCAPES if guess is None else 0):
         if found.eigenvalue > -_NEUTRAL:
             break
         try:
-            lower = task.solve(found.away, shooting, tolerance, max_iterations, None)
+            found = task.solve(found.away, shooting, tolerance, max_iterations)
         except NotConverged:
             break
-        found = lower
     return task.solution(found, perf_counter() - started)
 
 
@@ -418,10 +457,11 @@ class _Task:
         layout, L = self.layout, self.L
         n_base, _, _ = layout.sizes
         a, b = layout.columns
-        if isinstance(guess, DirectSolution):
+        if isinstance(guess, DirectSolution | RodSolution):
             scale = guess.problem.length / L
             strain: Any = lambda s: guess.strain(s * scale)  # noqa: E731
-            nu = guess._unknowns[0] if guess._unknowns[1] == layout.base_free else np.zeros(n_base)
+            own = guess._unknowns if isinstance(guess, DirectSolution) else (None, None)
+            nu = own[0] if own[1] == layout.base_free else np.zeros(n_base)
         elif guess is None:
             strain, nu = self.problem.rest_strain, np.zeros(n_base)
         elif callable(guess):
@@ -449,7 +489,7 @@ class _Task:
         """w = (ν, U, X) of (ν, U)."""
         return np.concatenate([v, np.array(self.program.roll(v, self.parameters)).ravel()])
 
-    def solve(self, v: Array, shooting: str, tolerance: float, max_iterations: int, guess: Guess) -> _Found:
+    def solve(self, v: Array, shooting: str, tolerance: float, max_iterations: int) -> _Found:
         options = (
             ("print_time", False), ("calc_lam_p", False), ("ipopt.print_level", 0), ("ipopt.sb", "yes"),
             ("ipopt.tol", tolerance), ("ipopt.constr_viol_tol", tolerance), ("ipopt.acceptable_tol", tolerance),
@@ -470,7 +510,57 @@ class _Task:
             x = self.roll(x)
         if not np.all(np.isfinite(x)):
             raise NotConverged(f"direct_equilibrium: {stats['return_status']}, numbers are no longer finite")
+        if not stats["success"] and stats["return_status"] in _STALLED and np.all(self.lower == self.upper):
+            # motions that nothing resists stall the last digits of Ipopt; Newton with least-norm steps passes them
+            own = self.layout.sizes[0] + self.layout.sizes[1]
+            try:
+                return self.newton(x[:own], tolerance, 10)
+            except NotConverged:
+                pass
         return self._judge(x, np.array(answer["lam_g"]).ravel(), shooting, stats, tolerance)
+
+    def newton(self, v: Array, tolerance: float, max_iterations: int) -> _Found:
+        """Stationary point near (ν, U): Newton's method on the condensed first-order conditions, least-norm steps.
+
+        Directions that nothing resists (a ring that turns) leave the matrix singular, and the least norm leaves them.
+        """
+        if np.any(self.lower != self.upper):
+            names = ", ".join(repr(c.name) for c in self.constraints if np.any(np.asarray(c.lower) != c.upper))
+            raise BadInput(f'seek = "stationary" takes equalities only, and {names} is not one; use seek="minimum"')
+        own, history = len(v), []
+        mu = np.zeros(len(self.lower))
+        for count in range(min(max_iterations, 100) + 1):
+            w = self.roll(v)
+            _, slope, _, J, rows, A = self.program.first_order(w, self.parameters)
+            slope, gap = np.array(slope).ravel(), np.array(rows).ravel() - self.lower
+            J, A = J.sparse().tocsc(), A.sparse() if A.shape[0] else None
+            factor = splu(J[:, own:].tocsc())
+            Z = np.vstack([np.eye(own), factor.solve(-J[:, :own].toarray())])
+            held = np.zeros((0, own)) if A is None else A @ Z
+            gradient = Z.T @ slope
+            if count == 0 and len(mu):
+                mu = np.linalg.lstsq(held.T, -gradient, rcond=None)[0]
+            residual = max(float(np.max(np.abs(gradient + held.T @ mu))), float(np.max(np.abs(gap), initial=0.0)))
+            history.append(residual)
+            if residual < tolerance * max(1.0, float(np.max(np.abs(mu), initial=0.0))):
+                stats = {"return_status": "", "iter_count": count, "success": True, "iterations": {"inf_du": history}}
+                return self._judge(w, mu, "single", stats, tolerance)
+            if not np.isfinite(residual) or count == min(max_iterations, 100):
+                break
+            pull = slope + (A.T @ mu if A is not None else 0.0)
+            lam = -factor.solve(pull[own:], trans="T")
+            W = self.program.hessian(w, self.parameters, 1.0, lam, mu).sparse()
+            n = len(mu)
+            matrix = np.block([[Z.T @ (W @ Z), held.T], [held, np.zeros((n, n))]])
+            step = lstsq(matrix, -np.concatenate([gradient, gap]), cond=1e-11, lapack_driver="gelsy")[0]
+            size = np.max(np.abs(step[:own]))
+            v = v + step[:own] * min(1.0, _LONGEST / max(size, 1e-300))
+            mu = step[own:] if size <= _LONGEST else mu + (step[own:] - mu) * _LONGEST / size
+        raise NotConverged(
+            f"direct_equilibrium: residual {history[-1]:.1e} after {len(history) - 1} Newton steps (wanted "
+            f"{tolerance:.0e}); give a guess nearer to the shape wanted",
+            history=history,
+        )
 
     def _judge(self, w: Array, lam_g: Array, shooting: str, stats: Any, tolerance: float) -> _Found:
         """First-order conditions are met, or the rows that are not are named; then the second variation."""

@@ -330,7 +330,9 @@ class Program:
             if shooting == "multiple":
                 w, p, f, defects, rows = self.multiple
                 own = {"x": w, "p": p, "f": f, "g": ca.vertcat(defects, rows)}
-                self._solvers[key] = ca.nlpsol("solver", "ipopt", own, dict(options))
+                # in the plane elements are so small that calling them costs more than writing them out
+                expand = {"expand": self.layout.planar and self.layout.elements <= 200}
+                self._solvers[key] = ca.nlpsol("solver", "ipopt", own, {**dict(options), **expand})
             else:
                 own, derivatives = self._condensed()
                 self._solvers[key] = ca.nlpsol("solver", "ipopt", own, {**dict(options), **derivatives})

@@ -396,6 +396,15 @@ def test_closed_curves_without_a_wall():
     assert eight.stable
 
 
+def test_a_constraint_is_read_anew_at_every_call():
+    """Programs are kept between calls; numbers that a constraint takes from outside are not."""
+    depth = [0.10]
+    floor = Constraint(lambda s, p, R, xi: p[2] + depth[0], lower=0.0, upper=INFINITY, name="floor")
+    for depth[0] in (0.10, 0.2):
+        r = direct_equilibrium(unit_rod(SPATIAL, weight=60.0), elements=20, strain="constant", constraints=[floor])
+        assert np.min(r.g[:, 2, 3]) == pytest.approx(-depth[0], abs=1e-7)
+
+
 # Agreement with strain modes ------------------------------------------------------------------------------
 
 

@@ -33,7 +33,7 @@ from elver.errors import BadInput, NotConverged
 from elver.lie import se3
 from elver.lie.integration import magnus
 from elver.optimal.direct_maps import Map, casadi, check_map
-from elver.optimal.direct_program import PLANAR_STRAINS, Layout, NodeConstraint, Program, constraint_value, program
+from elver.optimal.direct_program import PLANAR_STRAINS, Layout, NodeConstraint, Program, program, traced
 from elver.optimal.indirect_statics import Reaction, RodSolution, project
 from elver.optimal.problem import RodProblem
 from elver.system import Inputs, State, System
@@ -373,7 +373,6 @@ class _Task:
         return nodes, starts
 
     def _node_constraint(self, constraint: Constraint) -> NodeConstraint:
-        ca = casadi()
         if not callable(constraint.function):
             raise BadInput(f"constraint {constraint.name!r}: function = {constraint.function!r} cannot be called")
         if constraint.stations:
@@ -385,11 +384,8 @@ class _Task:
             nodes = tuple(i for i, x in enumerate(self.s) if where(float(x)))
             if not nodes:
                 raise BadInput(f"constraint {constraint.name!r}: `at` is true at no node; give arc lengths in m")
-        value = constraint_value(
-            constraint.name, constraint.function,
-            ca.SX.sym("s"), ca.SX.sym("p", 3), ca.SX.sym("R", 3, 3), ca.SX.sym("xi", 6),
-        )  # fmt: skip
-        return NodeConstraint(constraint.function, constraint.name, nodes, int(value.shape[0]))
+        trace, width = traced(constraint.name, constraint.function)
+        return NodeConstraint(trace, constraint.name, nodes, width)
 
     def _parameters(self, index: int | None) -> Array:
         problem, L, B = self.problem, self.L, self.B

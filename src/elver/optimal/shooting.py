@@ -43,8 +43,10 @@ Condition: TypeAlias = Callable[[Array, Array], tuple[Array, Array]]
 """(g (4, 4), x (m,)) -> dimensionless residual (k,) and its slopes (k, 6 + m) with (ζ, x)."""
 
 _SINGULAR = 1e11  # growth of a random right-hand side above which the matrix counts as singular
-_RANK = (1e-9, 1e-4, 1e-2)  # singular values below these parts of the largest are given up, one after the other
+_RANK = (1e-9, 1e-5, 1e-3, 3e-2)  # singular values below these parts of the largest are given up, one after the other
+_IDLE = 2e-5  # residual that integration may leave along motions that nothing resists
 _GROWTH = 1e7  # amplification over the rod up to which the matrix is condensed
+_PATIENCE = 10  # iterations in which the residual must fall by half
 _LONGEST_TURN = 1.0  # rad per Newton step and node
 
 
@@ -115,36 +117,32 @@ class March:
         Returns g, x, the transition matrices Φ (M, 6 + m, 6 + m) of (ζ, Δx) if ``tangent``, and, if ``dense``, (g, x)
         after each step.
         """
-        flow = self.flow
+        flow, h = self.flow, self.h[:, None]
         n = 6 + flow.size
-        h = self.h[:, None]
-        hh = h[..., None]
         Phi: Array = np.broadcast_to(np.eye(n), (g.shape[0], n, n))
         trace: list[tuple[Array, Array]] = []
         y = flow.enter(self._fields[0][0], x)
         for left, middle, right in self._fields:
-            xi, f1, S1 = flow.rate(left, g, y, tangent)
-            k1 = xi
-            theta = 0.5 * h * k1
-            stage = g @ se3.exp(theta) if flow.needs_pose else g
-            xi, f2, S2 = flow.rate(middle, stage, y + 0.5 * h * f1, tangent)
-            k2 = _dexp_inv(theta, xi)
-            theta = 0.5 * h * k2
-            stage = g @ se3.exp(theta) if flow.needs_pose else g
-            xi, f3, S3 = flow.rate(middle, stage, y + 0.5 * h * f2, tangent)
-            k3 = _dexp_inv(theta, xi)
-            theta = h * k3
-            stage = g @ se3.exp(theta) if flow.needs_pose else g
-            xi, f4, S4 = flow.rate(right, stage, y + h * f3, tangent)
-            k4 = _dexp_inv(theta, xi)
-            g = g @ se3.exp(h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4))
-            y = y + h / 6.0 * (f1 + 2.0 * (f2 + f3) + f4)
-            if tangent:
-                P1 = S1 @ Phi
-                P2 = S2 @ (Phi + 0.5 * hh * P1)
-                P3 = S3 @ (Phi + 0.5 * hh * P2)
-                P4 = S4 @ (Phi + hh * P3)
-                Phi = Phi + hh / 6.0 * (P1 + 2.0 * (P2 + P3) + P4)
+            # stages: θ, and what it does to a stage's rates k = dexp_inv(θ) ξ and f
+            theta = k = total = np.zeros((g.shape[0], 6))
+            f = f_total = np.zeros_like(y)
+            stage, change = g, _Change(Phi) if tangent else None
+            for place, ahead, weight in ((left, 0.0, 1.0), (middle, 0.5, 2.0), (middle, 0.5, 2.0), (right, 1.0, 1.0)):
+                if ahead:
+                    theta = ahead * h * k
+                    if flow.needs_pose:
+                        stage = g @ se3.exp(theta)
+                xi, f, slope = flow.rate(place, stage, y + ahead * h * f, tangent)
+                k = _dexp_inv(theta, xi) if ahead else xi
+                total = total + weight * k
+                f_total = f_total + weight * f
+                if change is not None:
+                    change.stage(theta, xi, slope, ahead * h[..., None], weight, flow.needs_pose)
+            theta = h / 6.0 * total
+            g = g @ se3.exp(theta)
+            y = y + h / 6.0 * f_total
+            if change is not None:
+                Phi = change.end(theta, h[..., None] / 6.0)
             if dense:
                 trace.append((g, flow.leave(right, y)))
         return g, flow.leave(self._fields[-1][2], y), Phi, trace
@@ -160,6 +158,52 @@ class March:
         poses = np.stack([step[0] for step in trace], axis=1).reshape(-1, 4, 4)
         values = np.stack([step[1] for step in trace], axis=1).reshape(-1, x.shape[1])
         return np.concatenate([g[:1], poses]), np.concatenate([x[:1], values])
+
+
+class _Change:
+    """Derivative of one RKMK4 step with what came before: the tangent problem, exact for the steps taken.
+
+    ζ of a stage g exp(θ) is Ad(exp(-θ))ζ + dexp(θ)δθ; k = ξ + ½[θ, ξ] + 1/12 [θ, [θ, ξ]] is varied term by term.
+    """
+
+    def __init__(self, Phi: Array) -> None:
+        self.zeta, self.x = Phi[:, :6], Phi[:, 6:]
+        self.k: Array = np.zeros_like(self.zeta)
+        self.f: Array = np.zeros_like(self.x)
+        self.k_total: Array = np.zeros_like(self.zeta)
+        self.f_total: Array = np.zeros_like(self.x)
+
+    def stage(
+        self, theta: Array, xi: Array, slope: Array, ahead: Array | float, weight: float, needs_pose: bool
+    ) -> None:
+        """Variation of k and f at a stage ``ahead`` [m] of the start; ``slope`` of (ζ′, Δx′) is at the stage."""
+        first = not np.any(ahead)
+        delta = ahead * self.k
+        x = self.x + ahead * self.f
+        ad_xi = se3.ad(xi)
+        delta_xi = slope[:, :6, 6:] @ x
+        self.f = slope[:, 6:, 6:] @ x
+        if needs_pose:
+            zeta = self.zeta if first else se3.Ad(se3.exp(-theta)) @ self.zeta + se3.dexp(theta) @ delta
+            delta_xi = delta_xi + (slope[:, :6, :6] + ad_xi) @ zeta
+            self.f = self.f + slope[:, 6:, :6] @ zeta
+        if first:
+            self.k = delta_xi
+        else:
+            ad = se3.ad(theta)
+            bracket = (ad @ xi[..., None])[..., 0]
+            self.k = (
+                delta_xi
+                + ad @ (0.5 * delta_xi + ad @ delta_xi / 12.0)
+                - (0.5 * ad_xi + (se3.ad(bracket) + ad @ ad_xi) / 12.0) @ delta
+            )
+        self.k_total = self.k_total + weight * self.k
+        self.f_total = self.f_total + weight * self.f
+
+    def end(self, theta: Array, part: Array) -> Array:
+        """Transition matrix up to the end of the step."""
+        zeta = se3.Ad(se3.exp(-theta)) @ self.zeta + se3.dexp(theta) @ (part * self.k_total)
+        return np.concatenate([zeta, self.x + part * self.f_total], axis=1)
 
 
 def _dexp_inv(theta: Array, xi: Array) -> Array:
@@ -368,6 +412,24 @@ def shoot(
     One segment is single shooting.
     """
     newton = _Newton(March.between(flow, nodes, steps), base, tip, np.asarray(scale, dtype=float))
+    longest: tuple[float, ...] = ()
+    for careful in (False, True):
+        shot, history = _iterate(newton, g, x, tolerance, max_iterations, careful)
+        if shot is not None:
+            return shot
+        longest = longest or history
+    trouble = "the residual no longer falls" if len(longest) <= max_iterations else "all iterations are used"
+    raise NotConverged(
+        f"{label}: residual {longest[-1]:.1e} after {len(longest) - 1} iterations (wanted {tolerance:.0e}), {trouble}; "
+        "start from a closer guess, raise the loads in steps, or use more segments",
+        history=longest,
+    )
+
+
+def _iterate(
+    newton: _Newton, g: Array, x: Array, tolerance: float, max_iterations: int, careful: bool
+) -> tuple[Shot | None, tuple[float, ...]]:
+    """Newton's iterations; ``careful`` prefers steps that leave the smallest residual, on all or fewer unknowns."""
     history: list[float] = []
     sigma, damping = 1e-4, 1.0
     with np.errstate(all="ignore"):
@@ -378,41 +440,67 @@ def shoot(
             condensed = newton.condense() if np.all(np.isfinite(entries)) else None
             if size <= tolerance:
                 singular = condensed is not None and condensed.rank(_RANK[0]) < condensed.svd[1].size
-                return Shot(newton.march, g, x, iteration, tuple(history), newton.condition, singular)
-            if iteration == max_iterations or not np.isfinite(size):
+                return Shot(newton.march, g, x, iteration, tuple(history), newton.condition, singular), ()
+            stuck = iteration >= _PATIENCE and size > 0.5 * max(history[-_PATIENCE:])
+            if iteration == max_iterations or not np.isfinite(size) or stuck:
                 break
             found = None
-            for solve in _solvers(newton, condensed, entries):
-                found = _damped(newton, g, x, residual, solve, damping)
-                if found is not None:
-                    break
-                damping = 1.0
+            # along motions that nothing resists the steps of integration may leave a residual of their own order
+            if condensed is not None and size <= _IDLE and (rank := condensed.rank(_RANK[1])) < condensed.svd[1].size:
+                rest = condensed.solve(residual, rank)
+                if np.max(np.abs(rest)) <= 10.0 * tolerance:
+                    return Shot(newton.march, g, x, iteration, tuple(history), newton.condition, True), ()
+                found = _damped(newton, g, x, residual, partial(_least, condensed, rank), 1.0, 2)
+            if found is None:
+                found = _best(newton, g, x, residual, condensed, entries, damping, careful)
             if found is None:
                 found, sigma = _levenberg(newton, g, x, residual, entries, sigma)
                 if found is None:
                     break
             g, x, residual, entries, damping = found
-    trouble = "the residual no longer falls" if len(history) <= max_iterations else "all iterations are used"
-    raise NotConverged(
-        f"{label}: residual {history[-1]:.1e} after {len(history) - 1} iterations (wanted {tolerance:.0e}), {trouble}; "
-        "start from a closer guess, raise the loads in steps, or use more segments",
-        history=history,
-    )
+    return None, tuple(history)
 
 
-def _solvers(newton: _Newton, condensed: Condensed | None, entries: Array) -> Iterator[Callable[[Array], Array]]:
-    """Ways to a step, the best first."""
+def _solvers(
+    newton: _Newton, condensed: Condensed | None, entries: Array, parts: Sequence[float]
+) -> Iterator[Callable[[Array], Array]]:
+    """Ways to a step: with all singular values first, then without the smallest ones."""
     if condensed is None:
         solve, singular = newton.factor(entries)
         if not singular:
             yield solve
         return
     tried = -1
-    for part in _RANK:
+    for part in parts:
         rank = condensed.rank(part)
         if rank != tried and rank > 0:
             yield partial(_least, condensed, rank)
         tried = rank
+
+
+def _best(
+    newton: _Newton,
+    g: Array,
+    x: Array,
+    residual: Array,
+    condensed: Condensed | None,
+    entries: Array,
+    damping: float,
+    careful: bool,
+) -> _Found | None:
+    """Of the steps with all and with fewer singular values the first that helps, or, ``careful``, the best."""
+    for halvings in (3, 8):
+        good: list[_Found] = []
+        for solve in _solvers(newton, condensed, entries, _RANK[:3] if halvings == 3 else _RANK):
+            found = _damped(newton, g, x, residual, solve, damping, halvings)
+            if found is not None:
+                good.append(found)
+                if not careful:
+                    break
+        if good:
+            return min(good, key=lambda found: float(np.linalg.norm(found[2])))
+        damping = 1.0
+    return None
 
 
 def _least(condensed: Condensed, rank: int, b: Array) -> Array:
@@ -423,7 +511,13 @@ _Found: TypeAlias = tuple[Array, Array, Array, Array, float]
 
 
 def _damped(
-    newton: _Newton, g: Array, x: Array, residual: Array, solve: Callable[[Array], Array], damping: float
+    newton: _Newton,
+    g: Array,
+    x: Array,
+    residual: Array,
+    solve: Callable[[Array], Array],
+    damping: float,
+    halvings: int,
 ) -> _Found | None:
     """A Newton step shortened until the next, simplified step is smaller; None where that does not happen."""
     step = solve(-residual)
@@ -432,7 +526,7 @@ def _damped(
     turn = float(np.max(np.abs(step.reshape(-1, newton.n)[:, :3])))
     factor = min(1.0, 4.0 * damping, _LONGEST_TURN / max(turn, 1e-300))
     size = float(np.linalg.norm(step))
-    for _ in range(8):
+    for _ in range(halvings):
         trial_g, trial_x = newton.moved(g, x, factor * step)
         trial, entries = newton.system(trial_g, trial_x)
         if np.all(np.isfinite(trial)) and np.all(np.isfinite(entries)):

@@ -6,6 +6,7 @@ equilibria by shooting; ``conjugate`` their stability by conjugate points; ``ind
 linear-quadratic problem; ``methods`` the front door that compares them with strain modes.
 """
 
+from elver.optimal.conjugate import ConjugatePoints, conjugate_points
 from elver.optimal.direct import Constraint, direct_equilibrium
 from elver.optimal.indirect_dynamics import RodMotion, shooting_dynamics, shooting_growth
 from elver.optimal.indirect_statics import RodSolution, solve_rod
@@ -14,6 +15,7 @@ from elver.optimal.problem import End, EndWrench, RodProblem
 
 __all__ = [
     "Comparison",
+    "ConjugatePoints",
     "Constraint",
     "End",
     "EndWrench",
@@ -22,6 +24,7 @@ __all__ = [
     "RodShape",
     "RodSolution",
     "compare_methods",
+    "conjugate_points",
     "direct_equilibrium",
     "rod_equilibrium",
     "shooting_dynamics",

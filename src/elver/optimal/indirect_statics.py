@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -265,9 +266,6 @@ class RodSolution:
     g: Array
     xi: Array
     stress: Array
-    energy: float
-    """Potential [J]: elastic, actuators, gravity and dead forces; couples and followers have none."""
-    elastic_energy: float
     iterations: int
     """Newton steps, of all load steps."""
     history: tuple[float, ...]
@@ -284,6 +282,20 @@ class RodSolution:
     def tip(self) -> Array:
         """Pose of the tip, (4, 4) world from section."""
         return np.array(self.g[-1])
+
+    @cached_property
+    def _energies(self) -> tuple[float, float]:
+        return _energy(self.problem, self.shot)
+
+    @property
+    def energy(self) -> float:
+        """Potential [J]: elastic, actuators, gravity and dead forces; couples and followers have none."""
+        return self._energies[0]
+
+    @property
+    def elastic_energy(self) -> float:
+        """∫ ½ (ξ-ξ₀)ᵀ𝓗(ξ-ξ₀) ds [J]."""
+        return self._energies[1]
 
     def pose(self, s: float) -> Array:
         """Pose (4, 4) of the section at ``s`` [m]."""
@@ -587,9 +599,8 @@ class _Solver:
         flow = StaticFlow(problem)
         nearby = np.clip(s, 1e-9 * problem.length, (1.0 - 1e-9) * problem.length)
         xi = flow.strain(flow.fields(nearby, nearby, nearby), x)[0]
-        energy, elastic = _energy(problem, shot)
         return RodSolution(
-            problem, s, g, xi, x, energy, elastic, self.iterations, shot.history, shot.condition, shot.singular,
+            problem, s, g, xi, x, self.iterations, shot.history, shot.condition, shot.singular,
             error, load_steps, shot,
         )  # fmt: skip
 

@@ -107,6 +107,7 @@ def test_three_methods_one_answer(problem):
     assert abs(direct.energy - exact.energy) < 1e-3 * scale
     assert direct.stable
     assert modes.stable
+    assert exact.stable
 
 
 def test_table_of_methods():

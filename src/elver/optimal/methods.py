@@ -1,7 +1,8 @@
 """One rod, several methods: the same system through strain modes, shooting and direct transcription.
 
     "modes"      coordinates of the strain, as for every robot (:func:`elver.statics.equilibrium`)
-    "indirect"   conditions of optimality by multiple shooting, exact in space (:func:`solve_rod`)
+    "indirect"   conditions of optimality by multiple shooting, exact in space (:func:`solve_rod`); stable without
+                 conjugate points
     "direct"     energy minimised over strains in elements, with Ipopt (:func:`direct_equilibrium`)
 
 They share nothing but the description of the rod, so that each is a judge of the others.
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics import nodes, poses
 from elver.errors import BadInput, NotConverged
+from elver.optimal.conjugate import conjugate_points
 from elver.optimal.direct import direct_equilibrium
 from elver.optimal.indirect_statics import solve_rod
 from elver.optimal.problem import RodProblem
@@ -87,8 +89,12 @@ def _indirect(system: System, inputs: Inputs | None, options: dict[str, Any]) ->
     started = perf_counter()
     found = solve_rod(system, inputs, **options)
     seconds = perf_counter() - started
+    try:
+        stable = conjugate_points(found).stable
+    except BadInput:  # loads without a potential have no second variation
+        stable = None
     return RodShape(
-        "indirect", found.s, found.g, found.xi, found.stress, found.energy, found.iterations, seconds, None, found
+        "indirect", found.s, found.g, found.xi, found.stress, found.energy, found.iterations, seconds, stable, found
     )
 
 

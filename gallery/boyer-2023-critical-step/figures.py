@@ -23,6 +23,7 @@ GLOW = LinearSegmentedColormap.from_list("glow", ["#cfe3e4", "#12858f", "#6a5acd
 MARKS = {"k": ("o", "rod", "stiffness k"), "mu": ("s", "gold", "mass μ"), "l": ("D", "violet", "length l")}
 LINES = {
     "dies": ("accent", "0.5 ms, 30 intervals"),
+    "hybrid_run": ("gold", "0.5 ms, 30, hybrid"),
     "later": ("violet", "0.25 ms, 60"),
     "lives": ("rod", "0.25 ms, 240"),
 }
@@ -90,11 +91,11 @@ def _ringing(axes: Axes, run: xr.Dataset) -> None:
             continue
         time, ringing = run[f"{name}/time"].values[1:], run[f"{name}/ringing"].values[1:]
         axes.semilogy(time, ringing, color=COLOURS[colour], linewidth=1.3, label=label)
-        if name != "lives":
+        if name in ("dies", "later"):
             axes.plot(time[-1], ringing[-1], "x", color=COLOURS[colour], markersize=8, markeredgewidth=2.2)
     open_axes(axes, "ringing", r"largest $L\ddot K$ [1/s²]")
     axes.set_xlim(0.0, 0.22)
-    axes.legend(loc="lower right", fontsize=8.5, handlelength=1.2)
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.03), fontsize=8.5, handlelength=1.2)
 
 
 def _growth(axes: Axes, run: xr.Dataset) -> None:

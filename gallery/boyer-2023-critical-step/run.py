@@ -30,7 +30,9 @@ equations, so that its ringing cannot come back, is our reading, and not shown h
 The law is a similarity: without gravity, and but for the rotary inertia of the sections, (r/L)²/4 of the whole, all
 these rods are one rod in units of τ. So the exponents belong to the equations and not to the solver; χ belongs to the
 solver. It falls with the grid: the limit that the paper calls intrinsic is partly the error along s. What is intrinsic
-is the growth of one shoot.
+is the growth of one shoot. That our Δt_c of 0.87 ms and the end at 0.16 s come near the paper's 0.5 to 1 ms and 0.18 s
+confirms nothing, then: 30 intervals were taken because they are cheap, after a look at 30 and 60, and with 60 Δt_c is
+0.40 ms, below the paper's window. Bounds called "as measured" were set after the run, and guard against change only.
 """
 
 from __future__ import annotations
@@ -206,7 +208,11 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
             exponent, "1", wanted, "Boyer 2023, eqs. (87) and (88)", tolerance
         )
     metrics["critical step, 30 intervals"] = metric(
-        1e3 * found["star"], "ms", 0.75, "between 0.5 and 1 ms with the solver of Boyer 2023, test 2", 0.25
+        1e3 * found["star"],
+        "ms",
+        0.75,
+        "0.5 to 1 ms with the solver of Boyer 2023, test 2; ours depends on the grid",
+        0.25,
     )
     if not quick:
         hybrid = critical(star, lattice, hybrid=True)

@@ -234,22 +234,36 @@ class _March:
             e2 = -b * F.strain - F.rate / (_BETA * dt) + (1.0 - 0.5 / _BETA) * F.acceleration
         rod.at[:, :, 24:30], rod.at[:, :, 30:36] = e1 * rod.active, e2 * rod.active
         ahead = F.strain + dt * F.rate + 0.5 * dt * dt * F.acceleration
+        history: list[float] = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self._newton(ahead, scheme, t, history):
+                return
+        growth = math.exp(shooting_exponent(rod.problem, dt) / rod.segments)
+        raise NotConverged(
+            f"shooting_dynamics: Newton failed at t = {self.time:g} s with a step of {dt:g} s; shooting over each of "
+            f"{rod.segments} segments amplifies by about {growth:.1g}: take a longer step, more segments or nodes, or "
+            "simulate with strain modes",
+            history=history,
+        )
+
+    def _newton(self, ahead: Array, scheme: Array, t: float, history: list[float]) -> bool:
+        """Newton from the strains ``ahead``; True when the step was taken."""
+        rod = self.rod
         problem = rod.load(self.inputs, t, ahead)
         starts = self._predict(ahead)
-        nu = dt * self.root[0] if rod.free else np.zeros(6)
+        nu = self.step * self.root[0] if rod.free else np.zeros(6)
         base, columns = self._base(nu, t)
         self._put_base(starts, base, problem)
-        history: list[float] = []
         for iteration in range(1, self.iterations + 1):
             path, matrix, residual = self._shoot(starts, scheme, problem, columns)
             try:
                 x = solve_banded(_BAND, _banded(matrix), -residual)
             except (np.linalg.LinAlgError, ValueError):  # singular, or not a number
-                x = np.full(residual.size, np.nan)
+                return False
             size = self._size(x)
             history.append(size)
             if not np.isfinite(size) or size > 1e6:
-                break
+                return False
             self._update(starts, x)
             if rod.free:
                 nu = nu + x[:6]
@@ -260,15 +274,9 @@ class _March:
             if rod.problem.tendons:
                 rod.load(self.inputs, t, self._strains(path, scheme)[0])
             if size < self.tolerance:
-                self._accept(starts, scheme, problem, columns, base, nu, t, iteration)
-                return
-        growth = math.exp(shooting_exponent(rod.problem, dt) / rod.segments)
-        raise NotConverged(
-            f"shooting_dynamics: Newton failed at t = {self.time:g} s with a step of {dt:g} s; shooting over each of "
-            f"{rod.segments} segments amplifies by about {growth:.1g}: take a longer step, more segments or nodes, or "
-            "simulate with strain modes",
-            history=history,
-        )
+                self._accept(starts, scheme, problem, base, t, iteration)
+                return True
+        return False
 
     def _predict(self, ahead: Array) -> Array:
         """Starts of the segments: moved on by their twists, stresses of free strains from the strains ``ahead``."""
@@ -376,9 +384,8 @@ class _March:
         own[:, 12:] += d[:, 6:]
 
     def _accept(
-        self, starts: Array, scheme: Array, problem: RodProblem, columns: Array, base: Array, nu: Array, t: float,
-        iteration: int,
-    ) -> None:  # fmt: skip
+        self, starts: Array, scheme: Array, problem: RodProblem, base: Array, t: float, iteration: int
+    ) -> None:
         rod = self.rod
         ends, path = starts.copy(), np.zeros((rod.segments, rod.steps + 1, 36))
         _kernel(rod, scheme, ends, np.zeros((rod.segments, 24, 1)), path, problem.gravity, tangent=False)

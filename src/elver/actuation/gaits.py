@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,7 +51,7 @@ _COARSE = 0.1
 # Waves ------------------------------------------------------------------------------------------------------
 
 
-class _Wave:
+class _Wave(ABC):
     """f(t) envelope(s) sin(2π(s/λ - t/T)): what both waves share."""
 
     wavelength: float
@@ -62,9 +63,9 @@ class _Wave:
             object.__setattr__(self, name, positive(f"wave: {name}", getattr(self, name), unit))
         object.__setattr__(self, "ramp", check_ramp("wave: ramp", self.ramp))
 
+    @abstractmethod
     def envelope(self, s: ArrayLike) -> Array:
         """Amplitude at ``s`` [m]."""
-        raise NotImplementedError
 
     def shapes(self, s: ArrayLike) -> tuple[Array, Array]:
         """envelope(s) sin(2πs/λ) and envelope(s) cos(2πs/λ) at ``s`` [m]."""

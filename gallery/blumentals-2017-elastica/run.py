@@ -44,9 +44,10 @@ from scipy.special import ellipe, ellipeinc, ellipj, ellipk
 from elver.cli.gallery import metric
 from elver.lie import se3, so3
 from elver.optimal.conjugate import conjugate_points
-from elver.optimal.indirect_statics import RodSolution, StaticFlow, solve_rod
+from elver.optimal.indirect_statics import RodSolution, solve_rod
 from elver.optimal.problem import End, RodProblem
 from elver.optimal.shooting import March
+from elver.optimal.static_flow import StaticFlow
 
 # ε², k, F, κ(-1), y(0), ½∫κ²: elliptic integrals, computed independently; not printed in the thesis
 TABLE = np.array(

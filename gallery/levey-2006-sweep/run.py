@@ -35,10 +35,10 @@ from elver.errors import NotConverged
 from elver.lie import se3, so3
 from elver.numerics.differences import FIRST, OFFSETS
 from elver.optimal.inverse import MotionStress, StrainMotion, stress_of_motion
+from elver.optimal.singular_rods import rod_problem
 from elver.optimal.singular_sweep import (
     SingularProblem,
     condition,
-    rod_problem,
     solve_by_collocation,
     solve_by_riccati,
     solve_by_superposition,

@@ -10,9 +10,10 @@ from scipy.special import ellipe, ellipj, ellipk
 import elver as ev
 from elver.analytic.elastica import cantilever_tip_force
 from elver.lie import se3, so3
-from elver.optimal.indirect_statics import EndCondition, StaticFlow, solve_rod
+from elver.optimal.indirect_statics import EndCondition, solve_rod
 from elver.optimal.problem import End, EndWrench, RodProblem
 from elver.optimal.shooting import March
+from elver.optimal.static_flow import StaticFlow
 
 STEEL = ev.Material(young=207e9, poisson=0.3, density=8000.0)
 HANGING = ev.Gravity((9.81, 0.0, 0.0))

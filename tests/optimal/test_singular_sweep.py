@@ -17,15 +17,13 @@ import elver as ev
 from elver.lie import integration, se3, so3
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
 from elver.optimal.inverse import StrainMotion, stress_of_motion
+from elver.optimal.singular_rods import inertial_problem, rod_problem, system_problem
 from elver.optimal.singular_sweep import (
     SingularProblem,
     condition,
-    inertial_problem,
-    rod_problem,
     solve_by_collocation,
     solve_by_riccati,
     solve_by_superposition,
-    system_problem,
 )
 
 from ..dynamics import khalil_reference as khalil

@@ -30,8 +30,9 @@ from scipy.linalg import null_space
 
 from elver.errors import BadInput
 from elver.lie import se3
-from elver.optimal.indirect_statics import EndCondition, RodSolution, StaticFlow
+from elver.optimal.indirect_statics import EndCondition, RodSolution
 from elver.optimal.shooting import March
+from elver.optimal.static_flow import StaticFlow
 
 __all__ = ["ConjugatePoints", "conjugate_points"]
 

@@ -34,9 +34,10 @@ from elver.lie import se3
 from elver.lie.integration import magnus
 from elver.optimal.direct_maps import Map, casadi, check_map
 from elver.optimal.direct_program import PLANAR_STRAINS, Layout, NodeConstraint, Program, program, traced
-from elver.optimal.indirect_statics import Reaction, RodSolution, project
+from elver.optimal.indirect_statics import RodSolution
 from elver.optimal.problem import RodProblem
-from elver.system import Inputs, State, System
+from elver.optimal.result import RodResult
+from elver.system import Inputs, System
 
 __all__ = ["Constraint", "DirectSolution", "direct_equilibrium"]
 
@@ -77,7 +78,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, eq=False)
-class DirectSolution:
+class DirectSolution(RodResult):
     """A stationary shape of a rod found by a direct method."""
 
     problem: RodProblem
@@ -112,28 +113,9 @@ class DirectSolution:
     _unknowns: Any = field(default=None, repr=False)
 
     @property
-    def tip(self) -> Array:
-        """Pose (4, 4) of the tip."""
-        return np.array(self.g[-1])
-
-    @property
     def force(self) -> Array:
         """Internal force in world axes (n, 3) [N], tension along the tangent."""
         return np.einsum("nij,nj->ni", self.g[:, :3, :3], self.stress[:, 3:])
-
-    @property
-    def reactions(self) -> dict[str, Reaction]:
-        """What each held end does to the rod, in world axes: "base", "tip"."""
-        found = {}
-        for name, end, wrench, k, sign in (
-            ("base", self.problem.base, self.problem.base_wrench, 0, -1.0),
-            ("tip", self.problem.tip, self.problem.tip_wrench, -1, 1.0),
-        ):
-            if end.held:
-                R = self.g[k, :3, :3]
-                excess = sign * self.stress[k] - wrench.at(self.g[k])[0]
-                found[name] = Reaction(R @ excess[:3], R @ excess[3:])
-        return found
 
     def pose(self, s: float) -> Array:
         """Pose (4, 4) of the section at ``s`` [m], from the node before it along the strain."""
@@ -143,13 +125,6 @@ class DirectSolution:
         if s - self.s[k] < 1e-12 * self.problem.length:
             return np.array(self.g[k])
         return np.array(self.g[k] @ magnus(self.strain, np.array([self.s[k], s]))[-1])
-
-    def to_state(self, system: System) -> State:
-        """State of ``system`` with the strain projected on the rod's basis, least squares along s."""
-        rod, state = system.rod, system.rest()
-        q = state.q.copy()
-        q[system.coordinates(rod)] = project(rod, self.strain)
-        return state.with_(q=q, g=self.g[0]) if system.free else state.with_(q=q)
 
     def strain(self, s: ArrayLike) -> Array:
         """ξ (m, 6) at arc lengths ``s`` (m,) [m], as transcribed."""

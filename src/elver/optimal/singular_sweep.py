@@ -17,12 +17,7 @@ Inserted, a linear problem with conditions at both ends is left. It is solved in
 * :func:`solve_by_superposition`: the transition matrix from 0 to L, and six equations for what is unknown at 0;
 * :func:`solve_by_riccati`: λ = ζx + κ with ζ(L) = 0, swept back, and x forward (eq. 8, 9 of the source).
 
-**The rod** (:func:`rod_problem`; Boyer et al. 2023, appendix 2). x = η̇, λ = -Λ, υ = Bᵀξ̈ in the frame of each section,
-
-    F = -ad(ξ),  G = B,  h = -ad(ξ̇)η,  Σ = 𝓜,  b = -(F̄ + ad(η)ᵀ𝓜η),  c = BᵀΛ = Bᵀ(Λ_act + 𝓗(ξ-ξ₀)).
-
-:func:`inertial_problem` is the same rod, if inextensible and without shear, in Le Vey's inertial frame, linear part
-first, x = (r̈; ω̇) and υ = RK̈, with the co-rotational curvature rate in place of the inertial one he printed.
+**The rod** in this form is in :mod:`elver.optimal.singular_rods`.
 
 **Conditioning.** Of a straight rod V̇″ = (A/I) V̇ across: a march from one end amplifies errors by exp(L√(A/I)), which
 is exp(2L/r) of a circular section of radius r, 1e17 at L/r = 20; and the Riccati sweep escapes to infinity inside the
@@ -39,30 +34,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.polynomial.chebyshev import chebder, chebint, chebvander
-from numpy.typing import ArrayLike, NDArray
+from numpy.polynomial.chebyshev import chebder, chebvander
+from numpy.typing import NDArray
 
 from elver.errors import BadInput, NotConverged, finite, positive
-from elver.lie import integration, se3, so3
-from elver.optimal.inverse import StrainMotion, base_motion, gauss_integration
-from elver.optimal.problem import RodProblem
-from elver.system import Inputs, State, System
+from elver.optimal.inverse import gauss_integration
 
 __all__ = [
     "Escape",
     "SingularProblem",
     "SingularSolution",
     "condition",
-    "inertial_problem",
-    "rod_problem",
     "solve_by_collocation",
     "solve_by_riccati",
     "solve_by_superposition",
-    "system_problem",
+    "times",
 ]
 
 Array: TypeAlias = NDArray[np.float64]
@@ -144,9 +133,9 @@ class SingularProblem:
             )
         K1 = Gt @ (Ft @ Ft - np.swapaxes(self.derivative(F), -1, -2))
         K2 = Gt @ (Ft @ Sigma - self.derivative(Sigma) - Sigma @ F)
-        K3 = self.derivative(self.derivative(self.c)) + (_times(Ft, b) - self.derivative(b) - _times(Sigma, self.h)) @ G
+        K3 = self.derivative(self.derivative(self.c)) + (times(Ft, b) - self.derivative(b) - times(Sigma, self.h)) @ G
         inverse = np.asarray(np.linalg.inv(N), dtype=np.float64)
-        return inverse @ K1, inverse @ K2, _times(inverse, K3)
+        return inverse @ K1, inverse @ K2, times(inverse, K3)
 
     @cached_property
     def equations(self) -> tuple[Array, Array]:
@@ -377,12 +366,12 @@ def solve_by_riccati(problem: SingularProblem, *, max_optimality: float = 1e-3) 
 
     # x′ = (A_xx + A_xλ ζ) x + A_xλ κ + a_x
     A, a = mesh.A, mesh.a
-    mesh.prepared(A[:, :m, :m] + A[:, :m, m:] @ zeta[1:-1], _times(A[:, :m, m:], kappa[1:-1]) + a[:, :m])
+    mesh.prepared(A[:, :m, :m] + A[:, :m, m:] @ zeta[1:-1], times(A[:, :m, m:], kappa[1:-1]) + a[:, :m])
     ends = [start]
     for T, t in zip(mesh.transition, mesh.forced):
         ends.append(T @ ends[-1] + t)
     x = mesh.inside(np.array(ends))
-    lam = _times(zeta, x) + kappa
+    lam = times(zeta, x) + kappa
     found = _solution(mesh, np.hstack([x, lam]), cond, max_optimality, "solve_by_riccati")
     return replace(found, zeta=zeta, kappa=kappa)
 
@@ -463,7 +452,7 @@ def _solution(mesh: _Mesh, y: Array, cond: float, max_optimality: float, what: s
     problem, m = mesh.problem, mesh.problem.size
     x, lam = y[:, :m], y[:, m:]
     K1, K2, K3, c = _interpolate(problem.s, mesh.s, *problem.control_law, problem.c)
-    control = _times(K1, lam) + _times(K2, x) + K3
+    control = times(K1, lam) + times(K2, x) + K3
     size = max(float(np.max(np.abs(c))), float(np.max(np.abs(lam))), 1e-300)
     left = float(np.max(np.abs(c + lam @ problem.G))) / size
     if not left <= max_optimality:
@@ -476,161 +465,6 @@ def _solution(mesh: _Mesh, y: Array, cond: float, max_optimality: float, what: s
     return SingularSolution(mesh.s, x, lam, control, cond, left)
 
 
-# Rods ---------------------------------------------------------------------------------------------------------------
-
-
-def rod_problem(
-    length: float,
-    xi: Field,
-    xi_dot: Field,
-    inertia: Field,
-    stress: Field,
-    *,
-    component: ArrayLike = (0, 1, 2),
-    base: ArrayLike | None = None,
-    eta: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    eta_dot: ArrayLike | None = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    wrench_density: Callable[[Array, Array, Array], Array] | None = None,
-    tip_wrench: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    base_wrench: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    nodes: int = 40,
-) -> SingularProblem:
-    """The problem of one rod in the frames of its sections: state η̇, costate -Λ, control Bᵀξ̈ (Boyer 2023, app. 2).
-
-    ``xi``, ``xi_dot`` (n, 6) are strain and rate at the instant, ``inertia`` the diagonal of 𝓜 (n, 6), ``stress`` gives
-    BᵀΛ = Bᵀ(Λ_act + 𝓗(ξ-ξ₀) + 𝓓ξ̇) as (n, k), one column per free strain of ``component``. ``eta_dot`` is that of a
-    held base, None for a free one on which ``base_wrench`` acts. Loads as for
-    :func:`elver.optimal.inverse.stress_of_motion`. Fields must be smooth: they are sampled at ``nodes`` points.
-    """
-    s, _, eta_s, xi_s, xi_dot_s, M, loads = _rod_fields(
-        length, xi, xi_dot, inertia, base, eta, wrench_density, nodes
-    )
-    free = np.unique(np.asarray(component, dtype=int))
-    c = np.asarray(stress(s), dtype=float)
-    if c.shape != (s.size, free.size):
-        raise BadInput(f"stress returns shape {c.shape}: return {(s.size, free.size)}, one column per free strain")
-    return SingularProblem(
-        length=length,
-        F=-se3.ad(xi_s),
-        G=np.eye(6)[:, free],
-        h=-_times(se3.ad(xi_dot_s), eta_s),
-        Sigma=M[:, :, None] * np.eye(6),
-        b=-loads + _times(se3.coad(eta_s), M * eta_s),
-        c=c,
-        end_costate=-finite("tip_wrench", tip_wrench, (6,), "N m, N"),
-        start=None if eta_dot is None else finite("eta_dot", eta_dot, (6,), "rad/s², m/s²"),
-        start_costate=finite("base_wrench", base_wrench, (6,), "N m, N") if eta_dot is None else None,
-    )
-
-
-def inertial_problem(
-    length: float,
-    xi: Field,
-    xi_dot: Field,
-    inertia: Field,
-    stress: Field,
-    *,
-    base: ArrayLike | None = None,
-    eta: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    start: ArrayLike | None = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    wrench_density: Callable[[Array, Array, Array], Array] | None = None,
-    tip_wrench: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    base_wrench: ArrayLike = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    nodes: int = 40,
-) -> SingularProblem:
-    """The problem of an inextensible rod without shear in the inertial frame: state (r̈; ω̇), costate -(RN; RC), RK̈.
-
-    F = [[0, -t̂₁], [0, 0]],  G = [0; 1],  h = (ω×(ω×t₁); ω×RK̇),  Σ = diag(ρA, RρIRᵀ),  b = (-f; -c + ω×Σ₂ω)
-
-    Le Vey takes the inertial k̈ for control, which leaves a term k×M in the balance that Newton and Euler do not have
-    (it vanishes in the plane); the power of a couple goes with the co-rotational rate RK̇, which is used here.
-    Arguments as for :func:`rod_problem`, in the frames of the sections; ``start`` is (r̈; ω̇) of a held base in
-    inertial axes, None for a free one.
-    """
-    s, g, eta_s, xi_s, xi_dot_s, M, loads = _rod_fields(
-        length, xi, xi_dot, inertia, base, eta, wrench_density, nodes
-    )
-    if np.max(np.abs(xi_s[:, 3:] - (1.0, 0.0, 0.0))) > 1e-9 or np.any(xi_dot_s[:, 3:]):
-        raise BadInput("inertial_problem: this form holds for rods without stretch and shear; use rod_problem")
-    n, R = s.size, g[:, :3, :3]
-    t = R[:, :, 0]
-    omega, rate = _times(R, eta_s[:, :3]), _times(R, xi_dot_s[:, :3])
-    second = R @ (M[:, :3, None] * np.swapaxes(R, -1, -2))
-    F, Sigma = np.zeros((n, 6, 6)), np.zeros((n, 6, 6))
-    F[:, :3, 3:] = -so3.hat(t)
-    Sigma[:, :3, :3] = R @ (M[:, 3:, None] * np.swapaxes(R, -1, -2))
-    Sigma[:, 3:, 3:] = second
-    gyroscopic = np.cross(omega, _times(second, omega))
-    end, begin = finite("tip_wrench", tip_wrench, (6,), "N m, N"), finite("base_wrench", base_wrench, (6,), "N m, N")
-    return SingularProblem(
-        length=length,
-        F=F,
-        G=np.vstack([np.zeros((3, 3)), np.eye(3)]),
-        h=np.hstack([np.cross(omega, np.cross(omega, t)), np.cross(omega, rate)]),
-        Sigma=Sigma,
-        b=np.hstack([-_times(R, loads[:, 3:]), -_times(R, loads[:, :3]) + gyroscopic]),
-        c=_times(R, np.asarray(stress(s), dtype=float)),
-        end_costate=-np.concatenate([R[-1] @ end[3:], R[-1] @ end[:3]]),
-        start=None if start is None else finite("start", start, (6,), "m/s², rad/s²"),
-        start_costate=np.concatenate([R[0] @ begin[3:], R[0] @ begin[:3]]) if start is None else None,
-    )
-
-
-def system_problem(system: System, state: State, inputs: Inputs | None = None, *, nodes: int = 40) -> SingularProblem:
-    """The problem of the only rod of ``system`` at its q and q̇, with all that acts on it; υ is the wanted Bᵀξ̈.
-
-    Actuators give the stress as they are; where no smooth motion carries it, which is so of most tendons, the
-    solvers say so.
-    """
-    rod = system.rod
-    problem = RodProblem.of(system, inputs, state.time)
-    g, eta, eta_dot = base_motion(system, state, problem)
-    motion = StrainMotion.of(rod, state.q, state.q_dot, np.zeros(rod.n))
-    tip = integration.magnus(motion.xi, np.linspace(0.0, rod.length, 65), start=g)[-1]
-    free = list(problem.component)
-
-    def stress(s: Array) -> Array:
-        carried = problem.at(s).stress(motion.xi(s))[0] + rod.damping(s) * motion.xi_dot(s)
-        return np.asarray(carried[:, free])
-
-    return rod_problem(
-        rod.length, motion.xi, motion.xi_dot, rod.inertia, stress, component=free, base=g, eta=eta, eta_dot=eta_dot,
-        wrench_density=lambda s, g, _: problem.body_load(s, g)[0], tip_wrench=problem.tip_wrench.at(tip)[0],
-        base_wrench=problem.base_wrench.at(g)[0], nodes=nodes,
-    )  # fmt: skip
-
-
-def _rod_fields(
-    length: float, xi: Field, xi_dot: Field, inertia: Field, base: ArrayLike | None, eta: ArrayLike,
-    wrench_density: Callable[[Array, Array, Array], Array] | None, nodes: int,
-) -> tuple[Array, ...]:  # fmt: skip
-    """Arc lengths, poses, twists, strains and their rates, inertia and loads at the nodes."""
-    length = positive("length", length, "m")
-    if int(nodes) != nodes or nodes < 6:
-        raise BadInput(f"nodes = {nodes}: give a whole number of nodes, at least 6")
-    s = chebyshev_nodes(int(nodes), length)
-    fine = np.unique(np.concatenate([np.linspace(a, b, 9) for a, b in pairwise(s)]))
-    places = np.searchsorted(fine, s)
-    g0 = np.eye(4) if base is None else finite("base", base, (4, 4), "m")
-    g = integration.magnus(xi, fine, order=6, start=g0)[places]
-    eta_s = _twists(length, xi_dot, g, g0, finite("eta", eta, (6,), "rad/s, m/s"), s)
-    xi_s, xi_dot_s, M = (np.asarray(field(s), dtype=float) for field in (xi, xi_dot, inertia))
-    loads = np.zeros((s.size, 6)) if wrench_density is None else np.asarray(wrench_density(s, g, eta_s), dtype=float)
-    for name, field in (("xi", xi_s), ("xi_dot", xi_dot_s), ("inertia", M), ("wrench_density", loads)):
-        finite(name, field, (s.size, 6), "SI units")
-    return s, g, eta_s, xi_s, xi_dot_s, M, loads
-
-
-def _twists(length: float, xi_dot: Field, g: Array, g0: Array, eta: Array, s: Array) -> Array:
-    """η of η′ = -ad(ξ)η + ξ̇: an integral in the frame of the base, of the polynomial through the nodes."""
-    h = se3.inverse(g0) @ g
-    z = 2.0 * s / length - 1.0
-    n = s.size
-    integrate = 0.5 * length * chebvander(z, n) @ chebint(np.eye(n), lbnd=-1) @ np.linalg.inv(chebvander(z, n - 1))
-    in_base = eta + integrate @ _times(se3.Ad(h), np.asarray(xi_dot(s), dtype=float))
-    return _times(se3.Ad(se3.inverse(h)), in_base)
-
-
-def _times(matrices: Array, vectors: Array) -> Array:
+def times(matrices: Array, vectors: Array) -> Array:
     product: Array = (matrices @ vectors[..., None])[..., 0]
     return product

@@ -15,21 +15,39 @@ from typing import Any
 import numpy as np
 from numba import typeof, types
 
-from elver.kernels import articulated, evaluate, explicit, gauss, march, observe, one_step, rest, shoot, tangent
+from elver.kernels import (
+    articulated,
+    evaluate,
+    explicit,
+    gauss,
+    march,
+    observe,
+    one_step,
+    rest,
+    section,
+    shoot,
+    static_shoot,
+    tangent,
+)
 from elver.kernels.program import smallest_program
 
 __all__ = [
     "accelerations",
     "as_python",
+    "carry_columns",
     "compile_group",
     "evaluate_residual",
     "evaluate_tangent",
+    "join_segments",
     "march_explicit",
     "march_gauss",
     "march_one_step",
+    "move_nodes",
     "observe_states",
     "pointer",
+    "section_strains",
     "shoot_segments",
+    "shoot_statics",
     "solve_static",
 ]
 
@@ -117,6 +135,11 @@ def compile_group(group: str) -> None:
         _plain(articulated.accelerations, _accelerations_signature)
     elif group == "shoot":
         _plain(shoot.shoot, _shoot_signature)
+        _plain(static_shoot.static_shoot, _static_shoot_signature)
+        _plain(static_shoot.carry_columns, _carry_columns_signature)
+        _plain(static_shoot.join_segments, _join_segments_signature)
+        _plain(static_shoot.move_nodes, _move_nodes_signature)
+        _plain(section.section_strains, _section_strains_signature)
     elif group == "one-step":
         _bare_solver(one_step.march_one_step, _one_step_arguments)
     else:
@@ -173,8 +196,29 @@ def _explicit_signature() -> Any:
 
 
 def _shoot_signature() -> Any:
-    numbers = (_INT, _FLOAT, _INT, _INT)
-    return types.void(*numbers, _F1, _F1, _F3, _F1, _F2, _F3, _F3, _F2, _F2, _F3, _F1)
+    numbers = (_INT, _FLOAT, _INT, _INT, _FLOAT)
+    return types.void(*numbers, _F1, _F1, _F3, _F4, _F3, _F1, _F2, _F3, _F3, _F2, _F2, _F3)
+
+
+def _static_shoot_signature() -> Any:
+    numbers = (_INT, _INT, _INT, _INT, _FLOAT)
+    return types.void(*numbers, _F1, _F1, _F3, _F4, _F3, _F2, _F3, _F3, _F2, _F3)
+
+
+def _carry_columns_signature() -> Any:
+    return types.void(_F3, _F2, _F3)
+
+
+def _join_segments_signature() -> Any:
+    return types.void(_F2, _F2, _F1, _F3, _F2, _F3, _F3, _F1)
+
+
+def _move_nodes_signature() -> Any:
+    return types.void(_F2, _F2, _F1, _F2, _F1)
+
+
+def _section_strains_signature() -> Any:
+    return types.void(_FLOAT, _FLOAT, _F1, _F2, _F3, _F2, _F2, _F3)
 
 
 def _observe_signature() -> Any:
@@ -199,6 +243,31 @@ def observe_states(*arguments: Any) -> None:
 def shoot_segments(*arguments: Any) -> None:
     """:func:`elver.kernels.shoot.shoot`."""
     _plain(shoot.shoot, _shoot_signature)(*arguments)
+
+
+def section_strains(*arguments: Any) -> None:
+    """:func:`elver.kernels.section.section_strains`."""
+    _plain(section.section_strains, _section_strains_signature)(*arguments)
+
+
+def shoot_statics(*arguments: Any) -> None:
+    """:func:`elver.kernels.static_shoot.static_shoot`."""
+    _plain(static_shoot.static_shoot, _static_shoot_signature)(*arguments)
+
+
+def carry_columns(*arguments: Any) -> None:
+    """:func:`elver.kernels.static_shoot.carry_columns`."""
+    _plain(static_shoot.carry_columns, _carry_columns_signature)(*arguments)
+
+
+def join_segments(*arguments: Any) -> None:
+    """:func:`elver.kernels.static_shoot.join_segments`."""
+    _plain(static_shoot.join_segments, _join_segments_signature)(*arguments)
+
+
+def move_nodes(*arguments: Any) -> None:
+    """:func:`elver.kernels.static_shoot.move_nodes`."""
+    _plain(static_shoot.move_nodes, _move_nodes_signature)(*arguments)
 
 
 def solve_static(*arguments: Any) -> int:

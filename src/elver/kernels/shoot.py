@@ -1,65 +1,70 @@
 """Initial value problems along a rod at one instant of an implicit scheme, with their exact tangents.
 
-Statics and dynamics of a rod as conditions of optimality (Boyer 2023, eq. 61, 64 and 78-83): with the strains expressed
+Dynamics of a rod as conditions of optimality (Boyer 2023, eq. 61, 64 and 78-83): with the strains expressed
 by the stress and by the history of the implicit scheme,
 
-    ξ = ξ₀ + B ε ,   BᵀΛ = Λ_act + H ε + τ H ε' ,   ε' = r₁ ε + e₁ ,   ε'' = r₂ ε + e₂          (rates in time)
+    ξ = ξ₀ + B ε ,   BᵀΛ = Λ_act(ξ) + H ε + τ H ε' ,   ε' = r₁ ε + e₁ ,   ε'' = r₂ ε + e₂          (rates in time)
 
 the fields obey ordinary differential equations in s
 
     g_s = g ξ̂ ,  η_s = -ad(ξ)η + ξ' ,  η'_s = -ad(ξ)η' - ad(ξ')η + ξ'' ,  Λ_s = ad(ξ)ᵀΛ + Mη' - ad(η)ᵀMη - F̄ ,
 
 integrated by Runge-Kutta of order four (Munthe-Kaas for g) together with the variation of (ζ, η, η', Λ). Several
-segments are integrated one after the other, each from its own start. Without rates (r₁ = r₂ = 0 and η = η' = 0) the
-same lines are statics. In the variant without equation for the acceleration η' = c η + f_η is algebraic.
+segments are integrated one after the other, each from its own start. The law of a section is that of
+:mod:`elver.kernels.section`. In the variant without equation for the acceleration η' = c η + f_η is algebraic.
 
 Six-vectors angular first, body axes; a state is 30 numbers: R row by row, p, η, η', Λ; its variation has 24 rows.
 """
 
 from __future__ import annotations
 
-from elver.kernels.algebra import stumpff
 from elver.kernels.cache import inner, kernel
+from elver.kernels.section import cross, step_pose, strain_of_stress
 
 __all__ = ["shoot"]
 
 
-@inner("UniTuple(f8, 3)(f8, f8, f8, f8, f8, f8)")
-def _cross(a0, a1, a2, b0, b1, b2):
-    """a × b."""
-    return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
-
-
 @kernel
 def shoot(
-    steps, h, tangent, hybrid, compliance, scheme, at, gravity, state, variation, path, work, slopes, trial, cs
-):
+    steps, h, tangent, hybrid, length, active, scheme, at, pulls, strains, gravity, state, variation, path, work,
+    slopes, trial,
+):  # fmt: skip
     """Integrate each segment over its ``steps`` steps of length ``h`` [m].
 
     ``state`` (segments, 30) and ``variation`` (segments, 24, columns) in place; ``tangent`` 0 leaves the latter alone.
-    ``compliance`` (6,) is 1 for free strains; ``scheme`` = (r₁, r₂, τ, c). ``at`` (segments, 2 steps + 1, 49) holds at
-    nodes and midpoints: H (6), ξ₀ (6), Λ_act (6), inertia (6), e₁ (6), e₂ (6), dead load per length (6), f_η (6), mass
-    per length that gravity acts on. ``path`` (segments, steps + 1, 36) records the states and Λ_s at the nodes.
+    ``active`` (6,) is 1 for free strains; ``scheme`` = (r₁, r₂, τ, c). ``at`` (segments, 2 steps + 1, 55) holds at
+    nodes and midpoints: H (6), ξ₀ (6), Λ_m of muscles (6), inertia (6), e₁ (6), e₂ (6), dead load per length (6), f_η
+    (6), mass per length that gravity acts on, following load per length (6); ``pulls`` (segments, 2 steps + 1, tendons,
+    7) D, D′ and T of tendons. ``strains`` (segments, 2 steps + 1, 6) are guesses of ξ, kept up to date. ``path``
+    (segments, steps + 1, 36) records the states and Λ_s at the nodes. Scratch: ``work`` (18, 30), ``slopes`` (4, 30),
+    ``trial`` (5, 24, columns).
     """
     columns = variation.shape[2]
+    cs, target, law = work[3], work[4], work[5]
+    slope, soft = work[6:12, :6], work[12:18, :6]
     for segment in range(state.shape[0]):
         y, X = state[segment], variation[segment]
         for step in range(steps):
             for k in range(30):
                 path[segment, step, k] = y[k]
             for stage in range(4):
-                here = at[segment, 2 * step + (0 if stage == 0 else (2 if stage == 3 else 1))]
+                place = 2 * step + (0 if stage == 0 else (2 if stage == 3 else 1))
+                here = at[segment, place]
                 part = 0.0 if stage == 0 else (h if stage == 3 else 0.5 * h)
                 # state and variation of the stage: work[0] holds the trial state, slopes[stage] its slope
                 for k in range(6):
                     work[1, k] = part * slopes[stage - 1, k] if stage > 0 else 0.0
-                _step_pose(y, work[1], cs, work[0])
+                step_pose(y, work[1], cs, work[0])
                 for k in range(12, 30):
                     work[0, k] = y[k] + (part * slopes[stage - 1, k] if stage > 0 else 0.0)
                 if hybrid == 1:
                     for k in range(6):
                         work[0, 18 + k] = scheme[3] * work[0, 12 + k] + here[42 + k]
-                _slope(here, compliance, scheme, hybrid, gravity, work[0], work[1], work[2], slopes[stage])
+                _strain(
+                    here, pulls[segment, place], active, length, scheme, work[0], strains[segment, place], work[2],
+                    soft, target, law, slope,
+                )  # fmt: skip
+                _slope(here, hybrid, gravity, work[0], work[1], work[2], slopes[stage])
                 if stage == 0:
                     for k in range(6):
                         path[segment, step, 30 + k] = slopes[0, 24 + k]
@@ -72,10 +77,10 @@ def shoot(
                             last = trial[stage, r]
                             for c in range(columns):
                                 before[c] += part * last[c]
-                    _tangent(here, compliance, scheme, hybrid, gravity, work[0], work[2], trial[0], trial[1 + stage])
+                    _tangent(here, soft, scheme, hybrid, gravity, work[0], work[2], trial[0], trial[1 + stage])
             for k in range(6):
                 work[1, k] = h / 6.0 * (slopes[0, k] + 2.0 * (slopes[1, k] + slopes[2, k]) + slopes[3, k])
-            _step_pose(y, work[1], cs, work[0])
+            step_pose(y, work[1], cs, work[0])
             for k in range(12):
                 y[k] = work[0, k]
             for k in range(12, 30):
@@ -98,53 +103,49 @@ def shoot(
             path[segment, steps, k] = y[k]
         for k in range(6):
             work[1, k] = 0.0
-        _slope(at[segment, 2 * steps], compliance, scheme, hybrid, gravity, y, work[1], work[2], slopes[0])
+        _strain(
+            at[segment, 2 * steps], pulls[segment, 2 * steps], active, length, scheme, y, strains[segment, 2 * steps],
+            work[2], soft, target, law, slope,
+        )  # fmt: skip
+        _slope(at[segment, 2 * steps], hybrid, gravity, y, work[1], work[2], slopes[0])
         for k in range(6):
             path[segment, steps, 30 + k] = slopes[0, 24 + k]
 
 
 @inner
-def _step_pose(y, theta, cs, out):
-    """out[:12] = (R, p) of y moved by exp(θ)."""
-    x, b, z, u, v, w = theta[0], theta[1], theta[2], theta[3], theta[4], theta[5]
-    stumpff(x * x + b * b + z * z, cs)
-    c0, c1, c2, c3 = cs[0], cs[1], cs[2], cs[3]
-    t0, t1, t2 = _cross(x, b, z, u, v, w)
-    along = c3 * (x * u + b * v + z * w)
-    d0, d1, d2 = c1 * u + c2 * t0 + along * x, c1 * v + c2 * t1 + along * b, c1 * w + c2 * t2 + along * z
-    for i in range(3):
-        r0, r1, r2 = y[3 * i], y[3 * i + 1], y[3 * i + 2]
-        dot = c2 * (r0 * x + r1 * b + r2 * z)
-        out[3 * i] = c0 * r0 + c1 * (r1 * z - r2 * b) + dot * x
-        out[3 * i + 1] = c0 * r1 + c1 * (r2 * x - r0 * z) + dot * b
-        out[3 * i + 2] = c0 * r2 + c1 * (r0 * b - r1 * x) + dot * z
-        out[9 + i] = y[9 + i] + r0 * d0 + r1 * d1 + r2 * d2
+def _strain(here, pulls, active, length, scheme, y, guess, strain, soft, target, law, slope):
+    """ξ, ξ', ξ'' of the stress in the state ``y``, and the compliance B (∂Λ/∂ξ)⁻¹ Bᵀ of the implicit scheme.
+
+    BᵀΛ = Λ_act(ξ) + H ε + τ H (r₁ ε + e₁), ε = ξ - ξ₀.
+    """
+    for c in range(6):
+        target[c] = y[24 + c] - scheme[2] * here[c] * here[24 + c]
+        strain[c] = guess[c]
+    strain_of_stress(here, 1.0 + scheme[2] * scheme[0], pulls, active, length, target, strain, soft, law, slope)
+    for c in range(6):
+        strain[6 + c] = 0.0
+        strain[12 + c] = 0.0
+        if active[c] != 0.0:
+            e = strain[c] - here[6 + c]
+            strain[6 + c] = scheme[0] * e + here[24 + c]
+            strain[12 + c] = scheme[1] * e + here[30 + c]
+    if strain[0] == strain[0]:
+        for c in range(6):
+            guess[c] = strain[c]
 
 
 @inner
-def _slope(here, compliance, scheme, hybrid, gravity, y, theta, strain, out):
-    """Slopes with s of θ and of η, η', Λ; leaves ξ, ξ', ξ'' in ``strain`` (18,)."""
-    r1, r2, damping = scheme[0], scheme[1], scheme[2]
-    for c in range(6):
-        strain[c] = here[6 + c]
-        strain[6 + c] = 0.0
-        strain[12 + c] = 0.0
-        if compliance[c] != 0.0:
-            # BᵀΛ = Λ_act + H ε + τ H (r₁ ε + e₁)
-            e = (y[24 + c] - here[12 + c]) / here[c] - damping * here[24 + c]
-            e /= 1.0 + damping * r1
-            strain[c] += e
-            strain[6 + c] = r1 * e + here[24 + c]
-            strain[12 + c] = r2 * e + here[30 + c]
+def _slope(here, hybrid, gravity, y, theta, strain, out):
+    """Slopes with s of θ and of η, η', Λ, at the strains ξ, ξ', ξ'' in ``strain`` (18,)."""
     K0, K1, K2, G0, G1, G2 = strain[0], strain[1], strain[2], strain[3], strain[4], strain[5]
     # θ_s = T⁻¹(θ) ξ = ξ + ½ ad(θ) ξ + 1/12 ad(θ)² ξ + ...
-    a0, a1, a2 = _cross(theta[0], theta[1], theta[2], K0, K1, K2)
-    b0, b1, b2 = _cross(theta[0], theta[1], theta[2], G0, G1, G2)
-    v0, v1, v2 = _cross(theta[3], theta[4], theta[5], K0, K1, K2)
+    a0, a1, a2 = cross(theta[0], theta[1], theta[2], K0, K1, K2)
+    b0, b1, b2 = cross(theta[0], theta[1], theta[2], G0, G1, G2)
+    v0, v1, v2 = cross(theta[3], theta[4], theta[5], K0, K1, K2)
     b0, b1, b2 = b0 + v0, b1 + v1, b2 + v2
-    p0, p1, p2 = _cross(theta[0], theta[1], theta[2], a0, a1, a2)
-    q0, q1, q2 = _cross(theta[0], theta[1], theta[2], b0, b1, b2)
-    v0, v1, v2 = _cross(theta[3], theta[4], theta[5], a0, a1, a2)
+    p0, p1, p2 = cross(theta[0], theta[1], theta[2], a0, a1, a2)
+    q0, q1, q2 = cross(theta[0], theta[1], theta[2], b0, b1, b2)
+    v0, v1, v2 = cross(theta[3], theta[4], theta[5], a0, a1, a2)
     out[0], out[1], out[2] = K0 + 0.5 * a0 + p0 / 12.0, K1 + 0.5 * a1 + p1 / 12.0, K2 + 0.5 * a2 + p2 / 12.0
     out[3] = G0 + 0.5 * b0 + (q0 + v0) / 12.0
     out[4] = G1 + 0.5 * b1 + (q1 + v1) / 12.0
@@ -153,17 +154,17 @@ def _slope(here, compliance, scheme, hybrid, gravity, y, theta, strain, out):
         # η_s and η'_s
         base = 12 + 6 * jet
         w0, w1, w2, u0, u1, u2 = y[base], y[base + 1], y[base + 2], y[base + 3], y[base + 4], y[base + 5]
-        a0, a1, a2 = _cross(K0, K1, K2, w0, w1, w2)
-        b0, b1, b2 = _cross(K0, K1, K2, u0, u1, u2)
-        c0, c1, c2 = _cross(G0, G1, G2, w0, w1, w2)
+        a0, a1, a2 = cross(K0, K1, K2, w0, w1, w2)
+        b0, b1, b2 = cross(K0, K1, K2, u0, u1, u2)
+        c0, c1, c2 = cross(G0, G1, G2, w0, w1, w2)
         rate = 6 + 6 * jet
         out[base], out[base + 1], out[base + 2] = strain[rate] - a0, strain[rate + 1] - a1, strain[rate + 2] - a2
         out[base + 3] = strain[rate + 3] - b0 - c0
         out[base + 4] = strain[rate + 4] - b1 - c1
         out[base + 5] = strain[rate + 5] - b2 - c2
-    a0, a1, a2 = _cross(strain[6], strain[7], strain[8], y[12], y[13], y[14])
-    b0, b1, b2 = _cross(strain[6], strain[7], strain[8], y[15], y[16], y[17])
-    c0, c1, c2 = _cross(strain[9], strain[10], strain[11], y[12], y[13], y[14])
+    a0, a1, a2 = cross(strain[6], strain[7], strain[8], y[12], y[13], y[14])
+    b0, b1, b2 = cross(strain[6], strain[7], strain[8], y[15], y[16], y[17])
+    c0, c1, c2 = cross(strain[9], strain[10], strain[11], y[12], y[13], y[14])
     out[18] -= a0
     out[19] -= a1
     out[20] -= a2
@@ -174,15 +175,15 @@ def _slope(here, compliance, scheme, hybrid, gravity, y, theta, strain, out):
         for k in range(18, 24):
             out[k] = 0.0
     # Λ_s = ad(ξ)ᵀΛ + M η' - ad(η)ᵀ M η - F̄, with ad(x)ᵀF = (-Ω×C - V×N; -Ω×N)
-    a0, a1, a2 = _cross(K0, K1, K2, y[24], y[25], y[26])
-    b0, b1, b2 = _cross(G0, G1, G2, y[27], y[28], y[29])
-    c0, c1, c2 = _cross(K0, K1, K2, y[27], y[28], y[29])
+    a0, a1, a2 = cross(K0, K1, K2, y[24], y[25], y[26])
+    b0, b1, b2 = cross(G0, G1, G2, y[27], y[28], y[29])
+    c0, c1, c2 = cross(K0, K1, K2, y[27], y[28], y[29])
     m = here
     l0, l1, l2 = m[18] * y[12], m[19] * y[13], m[20] * y[14]
     n0, n1, n2 = m[21] * y[15], m[22] * y[16], m[23] * y[17]
-    d0, d1, d2 = _cross(y[12], y[13], y[14], l0, l1, l2)
-    e0, e1, e2 = _cross(y[15], y[16], y[17], n0, n1, n2)
-    f0, f1, f2 = _cross(y[12], y[13], y[14], n0, n1, n2)
+    d0, d1, d2 = cross(y[12], y[13], y[14], l0, l1, l2)
+    e0, e1, e2 = cross(y[15], y[16], y[17], n0, n1, n2)
+    f0, f1, f2 = cross(y[12], y[13], y[14], n0, n1, n2)
     out[24] = -a0 - b0 + m[18] * y[18] + d0 + e0
     out[25] = -a1 - b1 + m[19] * y[19] + d1 + e1
     out[26] = -a2 - b2 + m[20] * y[20] + d2 + e2
@@ -194,22 +195,14 @@ def _slope(here, compliance, scheme, hybrid, gravity, y, theta, strain, out):
         x = here[48] * gravity[0] + here[39]
         z = here[48] * gravity[1] + here[40]
         w = here[48] * gravity[2] + here[41]
-        out[24 + k] -= couple
-        out[27 + k] -= y[k] * x + y[3 + k] * z + y[6 + k] * w
+        out[24 + k] -= couple + here[49 + k]
+        out[27 + k] -= y[k] * x + y[3 + k] * z + y[6 + k] * w + here[52 + k]
 
 
 @inner
-def _tangent(here, compliance, scheme, hybrid, gravity, y, strain, X, out):
-    """Slopes with s of the variations (ζ, η, η', Λ), a column for each unknown."""
-    r1, r2, damping = scheme[0], scheme[1], scheme[2]
-    f0, f1, f2 = 1.0 / (1.0 + damping * r1), r1 / (1.0 + damping * r1), r2 / (1.0 + damping * r1)
-    s0 = compliance[0] / here[0] * f0
-    s1 = compliance[1] / here[1] * f0
-    s2 = compliance[2] / here[2] * f0
-    s3 = compliance[3] / here[3] * f0
-    s4 = compliance[4] / here[4] * f0
-    s5 = compliance[5] / here[5] * f0
-    rate, second = f1 / f0, f2 / f0
+def _tangent(here, soft, scheme, hybrid, gravity, y, strain, X, out):
+    """Slopes with s of the variations (ζ, η, η', Λ), a column for each unknown; δξ = soft δΛ."""
+    rate, second = scheme[0], scheme[1]
     K0, K1, K2, G0, G1, G2 = strain[0], strain[1], strain[2], strain[3], strain[4], strain[5]
     k0, k1, k2, g0, g1, g2 = strain[6], strain[7], strain[8], strain[9], strain[10], strain[11]
     W0, W1, W2, V0, V1, V2 = y[12], y[13], y[14], y[15], y[16], y[17]
@@ -225,7 +218,12 @@ def _tangent(here, compliance, scheme, hybrid, gravity, y, strain, X, out):
     o0, o1, o2 = y[0] * x + y[3] * z + y[6] * w, y[1] * x + y[4] * z + y[7] * w, y[2] * x + y[5] * z + y[8] * w
     for c in range(X.shape[1]):
         l0, l1, l2, l3, l4, l5 = X[18, c], X[19, c], X[20, c], X[21, c], X[22, c], X[23, c]
-        d0, d1, d2, d3, d4, d5 = s0 * l0, s1 * l1, s2 * l2, s3 * l3, s4 * l4, s5 * l5
+        d0 = soft[0, 0] * l0 + soft[0, 1] * l1 + soft[0, 2] * l2 + soft[0, 3] * l3 + soft[0, 4] * l4 + soft[0, 5] * l5
+        d1 = soft[1, 0] * l0 + soft[1, 1] * l1 + soft[1, 2] * l2 + soft[1, 3] * l3 + soft[1, 4] * l4 + soft[1, 5] * l5
+        d2 = soft[2, 0] * l0 + soft[2, 1] * l1 + soft[2, 2] * l2 + soft[2, 3] * l3 + soft[2, 4] * l4 + soft[2, 5] * l5
+        d3 = soft[3, 0] * l0 + soft[3, 1] * l1 + soft[3, 2] * l2 + soft[3, 3] * l3 + soft[3, 4] * l4 + soft[3, 5] * l5
+        d4 = soft[4, 0] * l0 + soft[4, 1] * l1 + soft[4, 2] * l2 + soft[4, 3] * l3 + soft[4, 4] * l4 + soft[4, 5] * l5
+        d5 = soft[5, 0] * l0 + soft[5, 1] * l1 + soft[5, 2] * l2 + soft[5, 3] * l3 + soft[5, 4] * l4 + soft[5, 5] * l5
         z0, z1, z2, z3, z4, z5 = X[0, c], X[1, c], X[2, c], X[3, c], X[4, c], X[5, c]
         out[0, c] = d0 - (K1 * z2 - K2 * z1)
         out[1, c] = d1 - (K2 * z0 - K0 * z2)

@@ -157,7 +157,7 @@ class _Canonical:
 
     def maps(self, nodes: Array, g: Array, x: Array) -> Array:
         """Of the intervals between ``nodes`` (M + 1,), with one step each: (M, 2n, 2n)."""
-        _, _, Phi, _ = March.between(self.flow, nodes, 1)(g[:-1], x[:-1])
+        _, _, Phi = March.between(self.flow, nodes, 1)(g[:-1], x[:-1])
         return self._reduced(Phi, x[:-1], x[1:])
 
     def _reduced(self, Phi: Array, x: Array, x_end: Array) -> Array:
@@ -184,8 +184,8 @@ class _Canonical:
     def _halves(self, a: float, b: float, g: Array, x: Array) -> tuple[Array, Array, Array, Array]:
         """Transition matrices of the two halves of [a, b], and pose and stress between them."""
         middle = 0.5 * (a + b)
-        g_middle, x_middle, Phi, _ = March(self.flow, [a], [middle], 1)(g[None], x[None])
-        _, x_end, Phi_end, _ = March(self.flow, [middle], [b], 1)(g_middle, x_middle)
+        g_middle, x_middle, Phi = March(self.flow, [a], [middle], 1)(g[None], x[None])
+        _, x_end, Phi_end = March(self.flow, [middle], [b], 1)(g_middle, x_middle)
         lower = self._reduced(Phi, x[None], x_middle)[0]
         upper = self._reduced(Phi_end, x_middle, x_end)[0]
         return lower, upper, g_middle[0], x_middle[0]

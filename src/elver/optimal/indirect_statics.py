@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss, legvander
@@ -26,14 +26,13 @@ from elver.lie import se3, so3
 from elver.lie.integration import magnus
 from elver.optimal.problem import End, EndWrench, RodProblem
 from elver.optimal.result import RodResult, StrainField
-from elver.optimal.shooting import Condition, March, Shot, mesh, refine, shoot
-from elver.optimal.static_flow import StaticFlow, StrainFlow
+from elver.optimal.shooting import Condition, Shot, mesh, refine, shoot
+from elver.optimal.static_flow import Form, March, StaticFlow
 from elver.system import Inputs, State, System
 
 __all__ = ["EndCondition", "RodSolution", "solve_rod"]
 
 Array: TypeAlias = NDArray[np.float64]
-Form: TypeAlias = Literal["stress", "strain"]
 
 _SMALLEST_PART = 1.0 / 64.0
 
@@ -57,36 +56,51 @@ class EndCondition:
 
     def __call__(self, g: Array, x: Array) -> tuple[Array, Array]:
         """Residual (6,) and its slopes (6, 12) with (ζ, Λ)."""
-        (place, place_slope), (load, load_slope) = self.pairs(g, x)
-        held = [*self.end.rotation_axes, *(3 + j for j in self.end.position_axes)]
+        end = self.end
+        held = [*end.rotation_axes, *(3 + j for j in end.position_axes)]
         free = [k for k in range(6) if k not in held]
+        if not held:
+            return self.load(g, x, turned=False)
+        place, place_slope = self.place(g)
+        if not free:
+            return place, place_slope
+        load, load_slope = self.load(g, x, turned=0 < len(end.rotation_axes) < 3)
         return np.concatenate([place[held], load[free]]), np.concatenate([place_slope[held], load_slope[free]])
 
-    def pairs(self, g: Array, x: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Pose (6,) and wrench (6,) that work on each other, dimensionless, each with its slopes (6, 12).
+    def place(self, g: Array) -> tuple[Array, Array]:
+        """(Θ; (p - p_hold)/L) (6,), and its slopes (6, 12)."""
+        place, slope = np.zeros(6), np.zeros((6, 12))
+        if self.end.rotation_axes:
+            place[:3] = so3.log(self.end.pose[:3, :3].T @ g[:3, :3])
+            slope[:3, :3] = so3.dexp_inv(place[:3])
+        place[3:] = (g[:3, 3] - self.end.pose[:3, 3]) / self.length
+        slope[3:, 3:6] = g[:3, :3] / self.length
+        return place, slope
 
-        Pose (Θ; (p - p_hold)/L), wrench Λ ∓ F as moments on Θ and world forces, in EI/L and EI/L².
+    def load(self, g: Array, x: Array, *, turned: bool) -> tuple[Array, Array]:
+        """Λ ∓ F (6,) in EI/L and EI/L², forces in world axes, and its slopes (6, 12).
+
+        Moments are in section axes, or, ``turned``, those that work on Θ.
         """
-        end, L, EI = self.end, self.length, self.stiffness
-        R = g[:3, :3]
+        L, EI, R = self.length, self.stiffness, g[:3, :3]
         F, F_slope = self.wrench.at(g)
         excess = x - self.sign * F
-        slope = np.hstack([-self.sign * F_slope, np.eye(6)])
-        place, place_slope = np.zeros(6), np.zeros((6, 12))
-        load, load_slope = np.zeros(6), np.zeros((6, 12))
-        load[:3], load_slope[:3] = excess[:3], slope[:3]
-        if end.rotation_axes:
-            Theta = so3.log(end.pose[:3, :3].T @ R)
+        load, slope = excess.copy(), np.zeros((6, 12))
+        slope[:, :6], slope[range(6), range(6, 12)] = -self.sign * F_slope, 1.0
+        if turned:
+            Theta = so3.log(self.end.pose[:3, :3].T @ R)
             T, T_inv = so3.dexp(Theta), so3.dexp_inv(Theta)
-            place[:3], place_slope[:3, :3] = Theta, T_inv
-            load[:3], load_slope[:3] = T.T @ excess[:3], T.T @ slope[:3]
-            vary = np.stack([so3.d_dexp(Theta, T_inv[:, k]).T @ excess[:3] for k in range(3)], axis=1)
-            load_slope[:3, :3] += vary
-        place[3:], place_slope[3:, 3:6] = (g[:3, 3] - end.pose[:3, 3]) / L, R / L
-        load[3:], load_slope[3:] = R @ excess[3:], R @ slope[3:]
-        load_slope[3:, :3] -= R @ so3.hat(excess[3:])
+            vary = np.swapaxes(so3.d_dexp(Theta, T_inv.T), -1, -2) @ excess[:3]
+            load[:3], slope[:3] = T.T @ excess[:3], T.T @ slope[:3]
+            slope[:3, :3] += vary.T
+        load[3:], slope[3:] = R @ excess[3:], R @ slope[3:]
+        slope[3:, :3] -= R @ so3.hat(excess[3:])
         unit = np.array([L / EI] * 3 + [L**2 / EI] * 3)
-        return (place, place_slope), (unit * load, unit[:, None] * load_slope)
+        return unit * load, unit[:, None] * slope
+
+    def pairs(self, g: Array, x: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Pose (6,) and wrench (6,) that work on each other, dimensionless, each with its slopes (6, 12)."""
+        return self.place(g), self.load(g, x, turned=bool(self.end.rotation_axes))
 
 
 # The solution ---------------------------------------------------------------------------------------------
@@ -153,8 +167,7 @@ def _sample(shot: Shot, problem: RodProblem, s: Array) -> Array:
     inside = np.minimum(s, nodes[k + 1] - 1e-9 * (nodes[k + 1] - nodes[k]))
     inside = np.maximum(inside, nodes[k] + 1e-9 * (nodes[k + 1] - nodes[k]))
     stress = March(flow, nodes[k], nodes[k] + span, shot.march.steps)(shot.g[k], shot.x[k], tangent=False)[1]
-    stage = flow.fields(inside, nodes[k], nodes[k + 1])
-    return flow.strain(stage, stress)[0]
+    return flow.strain(problem.at(inside), stress)
 
 
 # Solving --------------------------------------------------------------------------------------------------
@@ -244,9 +257,6 @@ class _Solver:
             self.nodes = mesh(L, int(segments), problem.breaks)
         self.iterations = 0
 
-    def flow(self, problem: RodProblem) -> StaticFlow:
-        return (StaticFlow if self.form == "stress" else StrainFlow)(problem)
-
     def conditions(self, problem: RodProblem) -> tuple[Condition, Condition]:
         return (
             EndCondition(problem.base, problem.base_wrench, -1.0, self.L, self.EI),
@@ -258,8 +268,8 @@ class _Solver:
         base, tip = self.conditions(problem)
         try:
             shot = shoot(
-                self.flow(problem), base, tip, nodes, g, x,
-                scale=self.scale, steps=self.steps, tolerance=self.tolerance, max_iterations=self.max_iterations,
+                March.between(StaticFlow(problem, self.form), nodes, self.steps), base, tip, g, x,
+                scale=self.scale, tolerance=self.tolerance, max_iterations=self.max_iterations,
                 label="shooting",
             )  # fmt: skip
         except NotConverged as error:
@@ -315,7 +325,7 @@ class _Solver:
         # forces of constrained strains: the wrench at the tip carried back
         if not problem.tip.held or guess_is_rest:
             F = problem.tip_wrench.at(g[-1])[0] if not problem.tip.held else np.zeros(6)
-            carried = np.array([se3.coAd(se3.inverse(pose) @ g[-1]) @ F for pose in g])
+            carried = se3.coAd(se3.inverse(g) @ g[-1]) @ F
             rest = [c for c in range(6) if c not in free]
             x[:, rest] = carried[:, rest]
         return nodes, g, x
@@ -384,9 +394,8 @@ class _Solver:
                 )
         s = shot.march.stations()
         g, x = shot.march.along(shot.g, shot.x)
-        flow = StaticFlow(problem)
         nearby = np.clip(s, 1e-9 * problem.length, (1.0 - 1e-9) * problem.length)
-        xi = flow.strain(flow.fields(nearby, nearby, nearby), x)[0]
+        xi = StaticFlow(problem).strain(problem.at(nearby), x)
         return RodSolution(
             problem, s, g, xi, x, self.iterations, shot.history, shot.condition, shot.singular,
             error, load_steps, shot,
@@ -505,10 +514,9 @@ def _energy(problem: RodProblem, shot: Shot) -> tuple[float, float]:
         span = 0.5 * (1.0 + x) * h
         start = nodes[:-1]
         march = March(flow, start, start + span, shot.march.steps)
-        g, stress, _, _ = march(shot.g[:-1], shot.x[:-1], tangent=False)
-        stage = flow.fields(start + span, start, nodes[1:])
-        xi = flow.strain(stage, stress)[0]
-        sections = stage.sections
+        g, stress, _ = march(shot.g[:-1], shot.x[:-1], tangent=False)
+        sections = problem.at(start + span)
+        xi = flow.strain(sections, stress)
         change = (xi - sections.rest_strain)[:, flow.free]
         stored = 0.5 * np.sum(sections.stiffness[:, flow.free] * change**2, axis=1)
         ds = 0.5 * w * h

@@ -1,174 +1,163 @@
-"""The differential equations of a rod in balance along s, with their tangents, for shooting (Boyer 2023, eq. 50-55).
+"""The differential equations of a rod in balance along s, integrated over segments with their tangents, for shooting.
 
-A1, :class:`StaticFlow`: x = Λ, and ξ follows pointwise from the law by Newton. A2, :class:`StrainFlow`: the free
-strains and the stresses of constrained strains are integrated,
+    g′ = g ξ̂,   Λ′ = ad(ξ)ᵀΛ - F̄,   BᵀΛ = Bᵀ(Λ_act(ξ) + 𝓗(ξ-ξ₀))                       (Boyer 2023, eq. 50-55)
+
+Form A1, "stress": Λ is integrated, and ξ follows pointwise from the law by Newton. Form A2, "strain": the free strains
+and the stresses of constrained strains are integrated,
 
     𝓗̌ Bᵀξ′ = Bᵀ(ad(ξ)ᵀΛ - F̄) - ∂/∂s|_ξ Bᵀ(Λ_act + 𝓗(ξ-ξ₀)),   𝓗̌ = Bᵀ(𝓗 + ∂Λ_act/∂ξ)B
 
 Both have the tangent Δξ = B 𝓗̌⁻¹ Bᵀ ΔΛ, ζ′ = -ad(ξ)ζ + Δξ, ΔΛ′ = ad(ξ)ᵀΔΛ + ad(Δξ)ᵀΛ - ΔF̄. Six-vectors are angular
-first, in section axes.
+first, in section axes. The steps themselves are compiled: :mod:`elver.kernels.static_shoot`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from elver.lie import se3
+from elver.kernels import entry
 from elver.optimal.problem import RodProblem, Sections
 
-__all__ = ["StaticFlow", "StrainFlow"]
+__all__ = ["Form", "March", "StaticFlow", "poses_of", "states_of"]
 
 Array: TypeAlias = NDArray[np.float64]
+Form: TypeAlias = Literal["stress", "strain"]
 
-_POINTWISE_STEPS = 40
-
-
-@dataclass(eq=False)
-class _Stage:
-    """Fields at one stage of all segments, and the strain found there last: where the pointwise Newton starts."""
-
-    sections: Sections
-    xi: Array
-    around: tuple[tuple[Sections, Array], ...] = ()
-    """Neighbouring sections and their weights in ∂/∂s, for form A2."""
+# ∂/∂s of fields: the derivative of the polynomial through seven values
+_OFFSETS = np.arange(-3, 4)
+_INVERSE = np.linalg.inv(np.vander(_OFFSETS.astype(float), increasing=True))
 
 
 class StaticFlow:
-    """Form A1: x = Λ; the strain follows from BᵀΛ = Bᵀ(Λ_act(ξ) + 𝓗(ξ-ξ₀)) at each s."""
+    """The equations of one problem, in one of two forms."""
 
-    def __init__(self, problem: RodProblem) -> None:
-        self.problem = problem
+    def __init__(self, problem: RodProblem, form: Form = "stress") -> None:
+        self.problem, self.form = problem, form
         self.free = list(problem.component)
-        probe = problem.at(np.linspace(0.0, problem.length, 17))
-        self.needs_pose = probe.turns
+        self.active = np.zeros(6)
+        self.active[self.free] = 1.0
+
+    def strain(self, sections: Sections, stress: Array, guess: Array | None = None) -> Array:
+        """ξ (n, 6) of the stress Λ (n, 6) at ``sections``; not a number where the law has no solution nearby."""
+        xi = np.array(sections.rest_strain if guess is None else guess)
+        at, pulls = _tables(sections)
+        entry.section_strains(
+            1.0, self.problem.length, self.active, at, pulls, np.ascontiguousarray(stress), xi, np.zeros((3, 6, 6))
+        )
+        return xi
+
+    def tables(self, s: Array, start: Array, stop: Array) -> tuple[Sections, Array, Array]:
+        """Sections at ``s`` (n,), inside smooth segments [start, stop] (n,), and what the kernel reads of them.
+
+        Fields (n, 48) and tendons (n, tendons, 10), as :func:`elver.kernels.static_shoot.static_shoot` has them.
+        """
+        sections = self.problem.at(s)
+        at, pulls = _tables(sections)
+        if self.form == "strain":
+            step = np.minimum(1e-3 * self.problem.length, 0.15 * (stop - start))
+            inside = 1e-9 * (stop - start)
+            centre = np.clip(s, start + inside + 3.0 * step, stop - inside - 3.0 * step)
+            x = (s - centre) / step
+            powers = np.stack([k * x ** max(k - 1, 0) for k in range(7)], axis=1)
+            weights = powers @ _INVERSE / step[:, None]
+            for j, k in enumerate(_OFFSETS):
+                near, w = self.problem.at(centre + k * step), weights[:, j, None]
+                at[:, 30:36] += w * near.stiffness
+                at[:, 36:42] += w * near.rest_strain
+                at[:, 42:48] += w * near.muscle
+                pulls[..., 7:10] += w[..., None] * near.D_prime
+        return sections, at, pulls
+
+
+def _tables(sections: Sections) -> tuple[Array, Array]:
+    """Fields (n, 48) and tendons (n, tendons, 10) without their derivatives."""
+    n = sections.s.size
+    at, pulls = np.zeros((n, 48)), np.zeros((n, sections.tensions.size, 10))
+    at[:, :6], at[:, 6:12], at[:, 12:18] = sections.stiffness, sections.rest_strain, sections.muscle
+    at[:, 18:24], at[:, 24:30] = sections.dead, sections.follower
+    at[:, 21:24] += sections.weight
+    pulls[..., :3], pulls[..., 3:6] = sections.D, sections.D_prime
+    pulls[..., 6] = sections.tensions * sections.here
+    return at, pulls
+
+
+class March:
+    """Integration of a flow over all segments at once.
+
+    Segment k runs from ``start`` to ``stop`` (M,) [m] and is crossed in ``steps`` equal RKMK4 steps. Ends of segments
+    are approached from inside, so that fields may jump there.
+    """
+
+    def __init__(self, flow: StaticFlow, start: ArrayLike, stop: ArrayLike, steps: int) -> None:
+        self.flow, self.steps = flow, int(steps)
+        self.start, self.stop = np.asarray(start, dtype=float), np.asarray(stop, dtype=float)
+        M, places = self.start.size, 2 * self.steps + 1
+        self.h = (self.stop - self.start) / steps
+        s = self.start[:, None] + 0.5 * self.h[:, None] * np.arange(places)
+        s[:, 0] += 1e-9 * self.h
+        s[:, -1] -= 1e-9 * self.h
+        sections, at, pulls = flow.tables(s.ravel(), np.repeat(self.start, places), np.repeat(self.stop, places))
+        self._at = at.reshape(M, places, 48)
+        self._pulls = pulls.reshape(M, places, -1, 10)
+        self._strains = np.array(sections.rest_strain).reshape(M, places, 6)
+        self._turns = int(sections.turns)
+        self._work, self._var = np.zeros((24, 18)), np.zeros((6, 12, 12))
+
+    @classmethod
+    def between(cls, flow: StaticFlow, nodes: ArrayLike, steps: int) -> March:
+        """Segments between neighbouring ``nodes`` (M + 1,) [m]."""
+        nodes = np.asarray(nodes, dtype=float)
+        return cls(flow, nodes[:-1], nodes[1:], steps)
 
     @property
-    def size(self) -> int:
-        """Six stresses."""
-        return 6
+    def nodes(self) -> Array:
+        """Ends of segments that follow each other, (M + 1,) [m]."""
+        return np.append(self.start, self.stop[-1])
 
-    def fields(self, s: Array, start: Array, stop: Array) -> _Stage:
-        """Sections at ``s`` (n,), with the rest strain as the first guess of ξ."""
-        sections = self.problem.at(s)
-        return _Stage(sections, sections.rest_strain.copy())
+    def run(self, starts: Array, *, tangent: bool = True) -> tuple[Array, Array, Array]:
+        """Ends of the segments from their ``starts`` (M, 18): R, p, x = Λ.
 
-    def enter(self, fields: _Stage, x: Array) -> Array:
-        """Λ itself."""
-        return x
+        Returns the ends, the transition matrices Φ (M, 12, 12) of (ζ, ΔΛ), 1 unless ``tangent``, and the path
+        (M, steps, 18): the ends of all steps.
+        """
+        flow, M = self.flow, self.start.size
+        ends, path, Phi = np.array(starts), np.empty((M, self.steps, 18)), np.zeros((M, 12, 12))
+        Phi[:, range(12), range(12)] = 1.0
+        entry.shoot_statics(
+            self.steps, int(tangent), int(flow.form == "strain"), self._turns, flow.problem.length, flow.active,
+            self.h, self._at, self._pulls, self._strains, ends, Phi, path, self._work, self._var,
+        )  # fmt: skip
+        return ends, Phi, path
 
-    def leave(self, fields: _Stage, y: Array) -> Array:
-        """Λ itself."""
-        return y
+    def __call__(self, g: Array, x: Array, *, tangent: bool = True) -> tuple[Array, Array, Array]:
+        """:meth:`run` from ``g`` (M, 4, 4), ``x`` (M, 6): g and x at the ends, and Φ."""
+        ends, Phi, _ = self.run(states_of(g, x), tangent=tangent)
+        return *poses_of(ends), Phi
 
-    def strain(self, stage: _Stage, stress: Array) -> tuple[Array, Array]:
-        """ξ (n, 6) of the stress Λ (n, 6), and the compliance B 𝓗̌⁻¹ Bᵀ (n, 6, 6)."""
-        sections, free = stage.sections, self.free
-        compliance = np.zeros((stress.shape[0], 6, 6))
-        if not sections.pulled:
-            soft = 1.0 / sections.stiffness[:, free]
-            xi = sections.rest_strain.copy()
-            xi[:, free] += soft * (stress[:, free] - sections.muscle[:, free])
-            compliance[:, free, free] = soft
-            return xi, compliance
-        xi = stage.xi
-        unit = sections.stiffness[:, free] * np.where(np.array(free) < 3, 1.0 / self.problem.length, 1.0)
-        grid = np.ix_(range(stress.shape[0]), free, free)
-        for _ in range(_POINTWISE_STEPS):
-            law, slope = sections.stress(xi)
-            missing = stress[:, free] - law[:, free]
-            inverse = np.linalg.inv(slope[grid])
-            xi = xi.copy()
-            xi[:, free] += (inverse @ missing[..., None])[..., 0]
-            error = np.max(np.abs(missing) / unit)
-            if not error > 1e-8:  # one more, quadratic, step has just been taken
-                break
-        else:
-            xi = np.full_like(xi, np.nan)  # the step that led here is refused
-        if np.all(np.isfinite(xi)):
-            stage.xi = xi
-        compliance[grid] = inverse
-        return xi, compliance
+    def stations(self) -> Array:
+        """Arc lengths [m] of the ends of all steps, with the base: (M steps + 1,)."""
+        ends = self.start[:, None] + self.h[:, None] * np.arange(1, self.steps + 1)
+        return np.concatenate([self.start[:1], ends.ravel()])
 
-    def rate(self, fields: _Stage, g: Array, y: Array, tangent: bool) -> tuple[Array, Array, Array]:
-        """ξ, Λ′ and slopes."""
-        xi, compliance = self.strain(fields, y)
-        return self._balance(fields.sections, g, xi, y, compliance, tangent)
-
-    def _balance(
-        self, sections: Sections, g: Array, xi: Array, stress: Array, compliance: Array, tangent: bool
-    ) -> tuple[Array, Array, Array]:
-        """ξ, Λ′ = ad(ξ)ᵀΛ - F̄ and the slopes of (ζ′, ΔΛ′)."""
-        ad = se3.ad(xi)
-        load, load_slope = sections.body_load(g)
-        adT = np.swapaxes(ad, 1, 2)
-        rate = (adT @ stress[..., None])[..., 0] - load
-        if not tangent:
-            return xi, rate, _NONE
-        slope = np.empty((xi.shape[0], 12, 12))
-        slope[:, :6, :6] = -ad
-        slope[:, :6, 6:] = compliance
-        slope[:, 6:, :6] = -load_slope
-        slope[:, 6:, 6:] = adT - se3.dcoad(stress) @ compliance
-        return xi, rate, slope
+    def along(self, g: Array, x: Array) -> tuple[Array, Array]:
+        """g and x at :meth:`stations`, from the values at nodes (M + 1, ...)."""
+        path = self.run(states_of(g[:-1], x[:-1]), tangent=False)[2]
+        poses, values = poses_of(path.reshape(-1, 18))
+        return np.concatenate([g[:1], poses]), np.concatenate([x[:1], values])
 
 
-_NONE = np.empty(0)
+def states_of(g: Array, x: Array) -> Array:
+    """States (n, 18): R, p, Λ, of poses (n, 4, 4) and stresses (n, 6)."""
+    state = np.empty((x.shape[0], 18))
+    state[:, :9], state[:, 9:12], state[:, 12:] = g[:, :3, :3].reshape(-1, 9), g[:, :3, 3], x
+    return state
 
 
-class StrainFlow(StaticFlow):
-    """Form A2: free strains and constrained stresses are integrated; ∂/∂s of the law by differences of order six."""
-
-    _OFFSETS = np.arange(-3, 4)
-    _INVERSE = np.linalg.inv(np.vander(_OFFSETS.astype(float), increasing=True))
-
-    def fields(self, s: Array, start: Array, stop: Array) -> _Stage:
-        """Sections at ``s`` and at seven places around it, moved inward near the ends of the segment."""
-        stage = super().fields(s, start, stop)
-        step = np.minimum(1e-3 * self.problem.length, 0.15 * (stop - start))
-        inside = 1e-9 * (stop - start)
-        centre = np.clip(s, start + inside + 3.0 * step, stop - inside - 3.0 * step)
-        x = (s - centre) / step
-        # derivative at x of the polynomial through the seven values
-        powers = np.stack([k * x ** max(k - 1, 0) for k in range(7)], axis=1)
-        weights = powers @ self._INVERSE / step[:, None]
-        around = tuple((self.problem.at(centre + k * step), weights[:, j]) for j, k in enumerate(self._OFFSETS))
-        return replace(stage, around=around)
-
-    def enter(self, fields: _Stage, x: Array) -> Array:
-        """Free strains from the law, constrained stresses as they are."""
-        y = x.copy()
-        y[:, self.free] = self.strain(fields, x)[0][:, self.free]
-        return y
-
-    def leave(self, fields: _Stage, y: Array) -> Array:
-        """The law gives the stresses of the free strains."""
-        return self._stress(fields.sections, y)[1]
-
-    def _stress(self, sections: Sections, y: Array) -> tuple[Array, Array, Array]:
-        """ξ, Λ and the slope of the law."""
-        xi = sections.rest_strain.copy()
-        xi[:, self.free] = y[:, self.free]
-        law, slope = sections.stress(xi)
-        stress = y.copy()
-        stress[:, self.free] = law[:, self.free]
-        return xi, stress, slope
-
-    def rate(self, fields: _Stage, g: Array, y: Array, tangent: bool) -> tuple[Array, Array, Array]:
-        """ξ, (ξ_a′, Λ_c′) and the slopes of (ζ′, ΔΛ′)."""
-        free = self.free
-        xi, stress, slope = self._stress(fields.sections, y)
-        compliance = np.zeros((y.shape[0], 6, 6))
-        grid = np.ix_(range(y.shape[0]), free, free)
-        compliance[grid] = np.linalg.inv(slope[grid])
-        _, rate, slopes = self._balance(fields.sections, g, xi, stress, compliance, tangent)
-        drift = np.zeros((y.shape[0], 6))
-        for sections, weight in fields.around:
-            here = sections.actuation(xi, slopes=False)[0] + sections.stiffness * (xi - sections.rest_strain)
-            drift += weight[:, None] * here
-        y_prime = rate.copy()
-        y_prime[:, free] = (compliance[grid] @ (rate - drift)[:, free, None])[..., 0]
-        return xi, y_prime, slopes
+def poses_of(state: Array) -> tuple[Array, Array]:
+    """Poses (n, 4, 4) and stresses (n, 6) of states (n, 18): R, p, Λ."""
+    g = np.zeros((state.shape[0], 4, 4))
+    g[:, :3, :3], g[:, :3, 3], g[:, 3, 3] = state[:, :9].reshape(-1, 3, 3), state[:, 9:12], 1.0
+    return g, np.array(state[:, 12:])

@@ -20,13 +20,13 @@ what an inextensible straight rod cannot do at all. Legendre's condition is 𝓗
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import null_space
+from scipy.linalg import expm, logm, null_space
 
 from elver.errors import BadInput
 from elver.lie import se3
@@ -44,7 +44,9 @@ _UNIT = (
 )
 _LONGEST_TURN = 0.8  # of 2θ in one interval; longer ones are halved
 _MOST_HALVES = 14
+_PARTS, _ROUNDS = 16, 4  # an interval with a conjugate point is divided so often, to find where in it
 _CANONICAL = 1e-5  # asymmetry above which there is no potential
+_NEUTRAL = 2e-4  # angle between what two ends ask for below which a motion meets no resistance
 _PLANE = (2, 3, 4)
 
 
@@ -72,12 +74,13 @@ class ConjugatePoints:
 
 
 def conjugate_points(
-    found: RodSolution, sweep: Literal["base", "tip"] | None = None, intervals: int = 256
+    found: RodSolution, sweep: Literal["base", "tip"] | None = None, intervals: int = 64
 ) -> ConjugatePoints:
     """Conjugate points and stability of an equilibrium.
 
-    ``sweep`` says from which end; by default from the tip if it is not clamped, else from the base. ``intervals`` along
-    the rod. Follower loads, and couples fixed in space on rods that turn in space, have no potential: BadInput.
+    ``sweep`` says from which end; by default from the tip if it is not clamped, else from the base. ``intervals``: at
+    least so many along the rod, or those of the solution if they are more. Follower loads, and couples fixed in space
+    on rods that turn in space, have no potential: BadInput.
     """
     if sweep not in (None, "base", "tip"):
         raise BadInput(f'sweep = {sweep!r}: say "base" or "tip"')
@@ -90,7 +93,6 @@ def conjugate_points(
     own = _own_axes(found)
     canonical = _Canonical(found, own)
     scale, pick = canonical.scale, canonical.pick
-    maps = canonical.maps(nodes, g, x)
 
     planes = {}
     for name, end, wrench, sign, k in (
@@ -101,48 +103,57 @@ def conjugate_points(
         rows = _yielding(condition, g[k], x[k]) @ (_canonical(-x[[k]])[0] * scale)
         planes[name] = _solutions(rows[:, pick], len(own), name)
 
-    # sweep: the plane is carried from interval to interval and kept orthonormal
-    first, last = ("base", "tip") if start == "base" else ("tip", "base")
-    direction = 1.0 if start == "base" else -1.0
-    Y = planes[first]
-    total, crossed = float(np.sum(_angles(Y))), 0
-    points: list[float] = []
-    for k in range(nodes.size - 1) if start == "base" else range(nodes.size - 2, -1, -1):
-        for piece in canonical.carried(Y, maps[k], nodes[k], nodes[k + 1], g[k], x[k], direction):
-            count = _count(piece.after, total + piece.turned, direction)
-            if count > crossed:
-                points += [canonical.located(Y, piece, total, crossed, direction)] * (count - crossed)
-            Y, total, crossed = piece.after, total + piece.turned, count
+    # sweep: the plane is carried from node to node; intervals in which it turns far are halved
+    last = "tip" if start == "base" else "base"
+    path = canonical.swept(nodes, g, x, planes[start], start)
+    count, points = path.count(start), canonical.located(path, start)
 
-    # the stiffness of the swept part and of what is at the other end
+    # the stiffness of the swept part and of what is at the other end; motions that nothing resists are not unstable
+    direction, Y = (1.0, path.planes[-1]) if start == "base" else (-1.0, path.planes[0])
     stiffness = direction * (_stiffness(Y) - _stiffness(planes[last]))
     values = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))
-    negative = int(np.sum(values < 0.0))
-    size = np.abs(values).min() * _UNIT
-    index = crossed + negative
-    neutral = (
-        bool(size < 1e-4) or (found.singular and len(own) == 6) or _at_the_end(points, L if start == "base" else 0.0, L)
-    )
+    apart = direction * np.angle(np.linalg.eigvals(_unitary(Y) @ _unitary(planes[last]).conj().T))
+    idle = np.abs(apart) < _NEUTRAL
+    index = int(count[-1 if start == "base" else 0]) + int(np.sum(values < 0.0)) - int(np.sum(idle & (apart < 0.0)))
+    neutral = bool(np.any(idle)) or (found.singular and len(own) == 6)
     legendre = _legendre(found)
     return ConjugatePoints(
         stable=index == 0 and not neutral and legendre > 0.0,
         index=index,
-        points=tuple(float(p) for p in points),
+        points=points,
         sweep=start,
         neutral=neutral,
         legendre=legendre,
     )
 
 
-class _Piece(NamedTuple):
-    """An interval [a, b] of the sweep, (g, x) at a, the plane behind it, and the sum of the angles it turned."""
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """Planes (M + 1, 2n, n) at ``nodes`` (M + 1,) [m] with pose and stress there, from base to tip."""
 
-    a: float
-    b: float
+    nodes: Array
     g: Array
     x: Array
-    after: Array
-    turned: float
+    planes: Array
+
+    @cached_property
+    def turned(self) -> tuple[Array, Array]:
+        """Of each interval: Σ of the angles θ through which the plane turns, and the largest turn of 2θ, (M,)."""
+        unitary = _unitary(self.planes)
+        turns = np.angle(np.linalg.eigvals(unitary[1:] @ np.swapaxes(unitary[:-1].conj(), 1, 2)))
+        return 0.5 * np.sum(turns, axis=1), np.max(np.abs(turns), axis=1)
+
+    def count(self, start: Literal["base", "tip"]) -> Array:
+        """Conjugate points between the start of the sweep and each node: how often π the angles hide, (M + 1,)."""
+        shown = np.sum(_angles(self.planes), axis=-1)
+        total = np.concatenate([[0.0], np.cumsum(self.turned[0])])
+        hidden = np.round((shown - total) / np.pi - (shown - total)[0 if start == "base" else -1] / np.pi)
+        return np.asarray(hidden if start == "base" else -hidden)
+
+    def with_nodes(self, behind: NDArray[np.intp], nodes: Array, g: Array, x: Array, planes: Array) -> _Path:
+        """More nodes, each behind one of the present ones."""
+        pairs = ((self.nodes, nodes), (self.g, g), (self.x, x), (self.planes, planes))
+        return _Path(*(np.insert(old, behind + 1, new, axis=0) for old, new in pairs))
 
 
 class _Canonical:
@@ -155,57 +166,59 @@ class _Canonical:
         self.pick = np.array([*own, *(6 + k for k in own)])
         self.flow = StaticFlow(found.problem)
 
-    def maps(self, nodes: Array, g: Array, x: Array) -> Array:
-        """Of the intervals between ``nodes`` (M + 1,), with one step each: (M, 2n, 2n)."""
-        _, _, Phi = March.between(self.flow, nodes, 1)(g[:-1], x[:-1])
-        return self._reduced(Phi, x[:-1], x[1:])
-
-    def _reduced(self, Phi: Array, x: Array, x_end: Array) -> Array:
+    def maps(self, start: Array, stop: Array, g: Array, x: Array) -> tuple[Array, Array, Array]:
+        """Of intervals [start, stop] (M,) from (g, x), one step each: (M, 2n, 2n), and (g, x) at their ends."""
+        g_end, x_end, Phi, _ = March(self.flow, start, stop, 1)(g, x)
         whole = (_canonical(x_end) @ Phi @ _canonical(-x)) * self.scale / self.scale[:, None]
-        return np.asarray(whole[:, self.pick[:, None], self.pick])
+        return whole[:, self.pick[:, None], self.pick], g_end, x_end
 
-    def carried(
-        self, Y: Array, carry: Array, a: float, b: float, g: Array, x: Array, direction: float, halves: int = 0
-    ) -> Iterator[_Piece]:
-        """The plane after the interval [a, b], in pieces in which it turns little; (g, x) are at ``a``."""
-        after = np.linalg.qr(carry @ Y if direction > 0.0 else np.linalg.solve(carry, Y))[0]
-        turned, most = _turned(Y, after)
-        if most < _LONGEST_TURN or halves == _MOST_HALVES:
-            yield _Piece(a, b, g, x, after, turned)
-            return
-        lower, upper, g_middle, x_middle = self._halves(a, b, g, x)
-        middle = 0.5 * (a + b)
-        parts = [(lower, a, middle, g, x), (upper, middle, b, g_middle, x_middle)]
-        for one, start, stop, pose, stress in parts if direction > 0.0 else parts[::-1]:
-            for piece in self.carried(Y, one, start, stop, pose, stress, direction, halves + 1):
-                yield piece
-                Y = piece.after
+    def swept(self, nodes: Array, g: Array, x: Array, first: Array, start: Literal["base", "tip"]) -> _Path:
+        """The plane ``first`` at one end carried to the other, in intervals in which it turns little."""
+        maps, *_ = self.maps(nodes[:-1], nodes[1:], g[:-1], x[:-1])
+        Y = first
+        planes = [Y]
+        for carry in maps if start == "base" else np.linalg.inv(maps)[::-1]:
+            Y = np.linalg.qr(carry @ Y)[0]
+            planes.append(Y)
+        path = _Path(nodes, g, x, np.array(planes if start == "base" else planes[::-1]))
+        for _ in range(_MOST_HALVES):
+            far = np.flatnonzero(path.turned[1] > _LONGEST_TURN)
+            if not far.size:
+                break
+            middle = 0.5 * (path.nodes[far] + path.nodes[far + 1])
+            carry, g_middle, x_middle = self.maps(path.nodes[far], middle, path.g[far], path.x[far])
+            between = np.linalg.qr(carry @ path.planes[far])[0]
+            path = path.with_nodes(far, middle, g_middle, x_middle, between)
+        return path
 
-    def _halves(self, a: float, b: float, g: Array, x: Array) -> tuple[Array, Array, Array, Array]:
-        """Transition matrices of the two halves of [a, b], and pose and stress between them."""
-        middle = 0.5 * (a + b)
-        g_middle, x_middle, Phi = March(self.flow, [a], [middle], 1)(g[None], x[None])
-        _, x_end, Phi_end = March(self.flow, [middle], [b], 1)(g_middle, x_middle)
-        lower = self._reduced(Phi, x[None], x_middle)[0]
-        upper = self._reduced(Phi_end, x_middle, x_end)[0]
-        return lower, upper, g_middle[0], x_middle[0]
+    def located(self, path: _Path, start: Literal["base", "tip"]) -> tuple[float, ...]:
+        """Conjugate points, s [m], in the order of the sweep, inside intervals on which the equation hardly changes."""
+        crossing = np.flatnonzero(np.diff(path.count("base")) > 0)
+        if not crossing.size:
+            return ()
+        a, b = path.nodes[crossing], path.nodes[crossing + 1]
+        maps, *_ = self.maps(a, b, path.g[crossing], path.x[crossing])
+        points: list[float] = []
+        for k, carry in enumerate(maps):
+            places = _places(path.planes[crossing[k]], np.real(logm(carry)), _ROUNDS)
+            points += [float(a[k] + (b[k] - a[k]) * place) for place in places]
+        return tuple(sorted(points, reverse=start == "tip"))
 
-    def located(self, Y: Array, piece: _Piece, total: float, crossed: int, direction: float) -> float:
-        """Conjugate point inside a piece, by bisection; ``Y`` is the plane where the sweep enters."""
-        a, b, g, x = piece.a, piece.b, piece.g, piece.x
-        for _ in range(14):
-            lower, upper, g_middle, x_middle = self._halves(a, b, g, x)
-            middle = 0.5 * (a + b)
-            between = np.linalg.qr(lower @ Y if direction > 0.0 else np.linalg.solve(upper, Y))[0]
-            so_far = total + _turned(Y, between)[0]
-            beyond = _count(between, so_far, direction) > crossed
-            if not beyond:
-                Y, total = between, so_far
-            if beyond == (direction > 0.0):
-                b = middle
-            else:
-                a, g, x = middle, g_middle, x_middle
-        return 0.5 * (a + b)
+
+def _places(Y: Array, generator: Array, rounds: int) -> list[float]:
+    """Parts of an interval, 0 to 1, after which exp(t·generator) Y has a vanishing ζ."""
+    part = expm(generator / _PARTS)
+    planes = [Y]
+    for _ in range(_PARTS):
+        planes.append(np.linalg.qr(part @ planes[-1])[0])
+    count = np.diff(_Path(*3 * (np.empty(0),), np.array(planes)).count("base"))
+    if rounds == 1:
+        return [(k + 0.5) / _PARTS for k in range(_PARTS) for _ in range(int(max(count[k], 0)))]
+    return [
+        (k + place) / _PARTS
+        for k in np.flatnonzero(count > 0)
+        for place in _places(planes[k], generator / _PARTS, rounds - 1)
+    ]
 
 
 def _canonical(x: Array) -> Array:
@@ -217,6 +230,8 @@ def _canonical(x: Array) -> Array:
 
 def _finer(found: RodSolution, intervals: int) -> tuple[Array, Array, Array]:
     """Nodes, poses and stresses of a mesh of at least so many intervals."""
+    if found.s.size > intervals:
+        return found.s, found.g, found.stress
     march = found.shot.march
     parts = max(1, int(np.ceil(intervals / march.start.size)))
     fine = March(StaticFlow(found.problem), march.start, march.stop, parts)
@@ -257,42 +272,26 @@ def _solutions(rows: Array, n: int, name: str) -> Array:
 
 
 def _unitary(Y: Array) -> NDArray[np.complex128]:
-    """U Uᵀ with U = Q₁ + i Q₂: symmetric, unitary, eigenvalues exp(2 i θ_j)."""
-    n = Y.shape[1]
-    U = Y[:n] + 1j * Y[n:]
-    if np.max(np.abs(U.conj().T @ U - np.eye(n))) > 100.0 * _CANONICAL:
+    """U Uᵀ with U = Q₁ + i Q₂ of planes (..., 2n, n): symmetric, unitary, eigenvalues exp(2 i θ_j)."""
+    n = Y.shape[-1]
+    U = Y[..., :n, :] + 1j * Y[..., n:, :]
+    if np.max(np.abs(np.swapaxes(U.conj(), -1, -2) @ U - np.eye(n))) > 100.0 * _CANONICAL:
         raise BadInput(
             "conjugate points: a load along the rod has no potential (it follows the sections, or is a couple fixed in "
             "space); its stability is that of small motions, see stability(...)"
         )
-    return np.asarray(U @ U.T)
+    return np.asarray(U @ np.swapaxes(U, -1, -2))
 
 
 def _angles(Y: Array) -> Array:
-    """θ_j in (-π/2, π/2], increasing; tan θ_j are the stiffnesses of the plane."""
-    return np.sort(0.5 * np.angle(np.linalg.eigvals(_unitary(Y))))
-
-
-def _turned(before: Array, after: Array) -> tuple[float, float]:
-    """Σ of the angles θ through which the plane turned, and the largest turn of 2θ."""
-    relative = _unitary(after) @ _unitary(before).conj().T
-    turns = np.angle(np.linalg.eigvals(relative))
-    return float(0.5 * np.sum(turns)), float(np.max(np.abs(turns)))
+    """θ_j in (-π/2, π/2], increasing (..., n); tan θ_j are the stiffnesses of the plane."""
+    return np.sort(0.5 * np.angle(np.linalg.eigvals(_unitary(Y))), axis=-1)
 
 
 def _stiffness(Y: Array) -> Array:
     """W of the plane, Δμ = W ζ."""
     n = Y.shape[1]
     return np.asarray(Y[n:] @ np.linalg.inv(Y[:n]))
-
-
-def _count(Y: Array, total: float, direction: float) -> int:
-    """Conjugate points so far: how often π the angles have turned more than they show."""
-    return int(round(direction * (float(np.sum(_angles(Y))) - total) / np.pi))
-
-
-def _at_the_end(points: list[float], end: float, length: float) -> bool:
-    return any(abs(p - end) < 1e-4 * length for p in points)
 
 
 def _legendre(found: RodSolution) -> float:

@@ -20,7 +20,7 @@ conditions diag(R₁ᵀR) = 1 have a vanishing Jacobian at the solution; the log
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
@@ -30,7 +30,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq, qr
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from elver.errors import BadInput, NotConverged
-from elver.lie import se3
+from elver.lie import se3, so3
 from elver.lie.integration import magnus
 from elver.optimal.direct_maps import Map, casadi, check_map
 from elver.optimal.direct_program import PLANAR_STRAINS, Layout, NodeConstraint, Program, program, traced
@@ -110,7 +110,6 @@ class DirectSolution(RodResult):
     seconds: float
     elements: Array
     """Strain at start and end of every element, (elements, 2, 6)."""
-    _unknowns: Any = field(default=None, repr=False)
 
     @property
     def force(self) -> Array:
@@ -431,8 +430,7 @@ class _Task:
         if isinstance(guess, DirectSolution | RodSolution):
             scale = guess.problem.length / L
             strain: Any = lambda s: guess.strain(s * scale)  # noqa: E731
-            own = guess._unknowns if isinstance(guess, DirectSolution) else (None, None)
-            nu = own[0] if own[1] == layout.base_free else np.zeros(n_base)
+            nu = self._moved_base(guess.g[0])
         elif guess is None:
             strain, nu = self.problem.rest_strain, np.zeros(n_base)
         elif callable(guess):
@@ -455,6 +453,14 @@ class _Task:
                 if k < 3:
                     U[row] += 0.05 * np.cos((3.0 + k) * x + 0.7 * k)
         return np.concatenate([nu, U.T.ravel()])
+
+    def _moved_base(self, g: Array) -> Array:
+        """ν of a base at the pose ``g``: turns about its axes, shifts along world axes (in the plane: its own)."""
+        base = self.problem.base.pose
+        R = base[:3, :3]
+        shift = (g[:3, 3] - base[:3, 3]) / self.L
+        motion = np.concatenate([so3.log(R.T @ g[:3, :3]), R.T @ shift if self.planar else shift])
+        return np.asarray(motion[list(self.layout.base_free)])
 
     def roll(self, v: Array) -> Array:
         """w = (ν, U, X) of (ν, U)."""
@@ -710,7 +716,6 @@ class _Task:
             residual=found.residual,
             seconds=seconds,
             elements=xi,
-            _unknowns=(found.w[:n_base], layout.base_free),
         )
 
 

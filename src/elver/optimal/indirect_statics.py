@@ -289,7 +289,10 @@ class _Solver:
             if system is None:
                 raise BadInput("guess is a State: give the System it belongs to, instead of a RodProblem")
             q = guess.q[system.coordinates(system.rod)]
-            return self.from_strain(lambda s: system.rod.strain(s, q))
+            nodes, g, x = self.from_strain(lambda s: system.rod.strain(s, q))
+            if system.free:
+                g = guess.g @ se3.inverse(g[0]) @ g
+            return nodes, g, self.balanced(nodes, g, x) if problem.tip.held else x
         if guess is None:
             return self.from_strain(_reaching(problem))
         if callable(guess):
@@ -329,6 +332,30 @@ class _Solver:
             rest = [c for c in range(6) if c not in free]
             x[:, rest] = carried[:, rest]
         return nodes, g, x
+
+    def balanced(self, nodes: Array, g: Array, x: Array) -> Array:
+        """Stresses with those of constrained strains in balance, as well as may be, with the couples of the law.
+
+        RC = M_tip + (p_tip - p) × F_tip + (moment of the loads beyond s) at all nodes, least squares for the wrench
+        that the held tip exerts.
+        """
+        free = list(self.problem.component)
+        couples = [c for c in free if c < 3]
+        # loads beyond each node, by the trapezoidal rule
+        load = se3.coAd(g) @ self.problem.body_load(nodes, g)[0][..., None]
+        pieces = 0.5 * np.diff(nodes)[:, None] * (load[:-1, :, 0] + load[1:, :, 0])
+        beyond = np.concatenate([np.cumsum(pieces[::-1], axis=0)[::-1], np.zeros((1, 6))])
+        at_tip = np.tile(np.eye(6), (nodes.size, 1, 1))
+        at_tip[:, :3, 3:] = so3.hat(g[-1, :3, 3])  # wrenches at the world's origin
+        to_section = se3.coAd(se3.inverse(g))
+        known = (to_section @ beyond[..., None])[..., 0]
+        per_unit = to_section @ at_tip
+        unit = np.array([1.0, 1.0, 1.0, 1.0 / self.L, 1.0 / self.L, 1.0 / self.L])
+        rows, rest = (per_unit * unit)[:, couples].reshape(-1, 6), (x - known)[:, couples].ravel()
+        F_tip = unit * np.linalg.lstsq(rows, rest, rcond=1e-9)[0]
+        balanced = known + per_unit @ F_tip
+        balanced[:, free] = x[:, free]
+        return np.asarray(balanced)
 
     # Load steps -----------------------------------------------------------------------------------------------
 
@@ -514,7 +541,7 @@ def _energy(problem: RodProblem, shot: Shot) -> tuple[float, float]:
         span = 0.5 * (1.0 + x) * h
         start = nodes[:-1]
         march = March(flow, start, start + span, shot.march.steps)
-        g, stress, _ = march(shot.g[:-1], shot.x[:-1], tangent=False)
+        g, stress, _, _ = march(shot.g[:-1], shot.x[:-1], tangent=False)
         sections = problem.at(start + span)
         xi = flow.strain(sections, stress)
         change = (xi - sections.rest_strain)[:, flow.free]

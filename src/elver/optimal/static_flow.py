@@ -132,10 +132,10 @@ class March:
         )  # fmt: skip
         return ends, Phi, path
 
-    def __call__(self, g: Array, x: Array, *, tangent: bool = True) -> tuple[Array, Array, Array]:
-        """:meth:`run` from ``g`` (M, 4, 4), ``x`` (M, 6): g and x at the ends, and Φ."""
-        ends, Phi, _ = self.run(states_of(g, x), tangent=tangent)
-        return *poses_of(ends), Phi
+    def __call__(self, g: Array, x: Array, *, tangent: bool = True) -> tuple[Array, Array, Array, Array]:
+        """:meth:`run` from ``g`` (M, 4, 4), ``x`` (M, 6): g and x at the ends, Φ, and the path."""
+        ends, Phi, path = self.run(states_of(g, x), tangent=tangent)
+        return *poses_of(ends), Phi, path
 
     def stations(self) -> Array:
         """Arc lengths [m] of the ends of all steps, with the base: (M steps + 1,)."""

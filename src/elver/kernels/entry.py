@@ -201,7 +201,7 @@ def _shoot_signature() -> Any:
 
 
 def _static_shoot_signature() -> Any:
-    numbers = (_INT, _INT, _INT, _INT, _FLOAT)
+    numbers = (_INT, _INT, _INT, _INT, _INT, _FLOAT)
     return types.void(*numbers, _F1, _F1, _F3, _F4, _F3, _F2, _F3, _F3, _F2, _F3)
 
 

@@ -2,8 +2,9 @@
 
     g_s = g ξ̂ ,   Λ_s = ad(ξ)ᵀΛ - F̄ ,   BᵀΛ = Bᵀ(Λ_act(ξ) + H(ξ - ξ₀))                        (Boyer 2023, eq. 50-55)
 
-by Runge-Kutta-Munthe-Kaas steps of order four: k = dexp⁻¹(θ) ξ = ξ + ½[θ, ξ] + 1/12 [θ, [θ, ξ]]. Form 0 integrates Λ,
-and ξ follows at each stage from the law; form 1 integrates the free strains and the stresses of the others,
+by Runge-Kutta-Munthe-Kaas steps of order four: k = dexp⁻¹(θ) ξ = ξ + ½[θ, ξ] + 1/12 [θ, [θ, ξ]], or, with the same
+stages, by Magnus steps of order four: θ = h/6 (ξ₁ + 2ξ₂ + 2ξ₃ + ξ₄) + h²/12 [ξ₁, ξ₄]. Form 0 integrates Λ, and ξ
+follows at each stage from the law; form 1 integrates the free strains and the stresses of the others,
 
     (BᵀSB) Bᵀξ_s = Bᵀ(ad(ξ)ᵀΛ - F̄ - ∂Λ/∂s|_ξ),   S = ∂Λ/∂ξ
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from elver.kernels.algebra import stumpff
+from elver.kernels.algebra import add_bracket, stumpff
 from elver.kernels.cache import inner, kernel
 from elver.kernels.section import cross, invert_free, law_of_strain, step_pose, strain_of_stress
 
@@ -24,18 +25,22 @@ __all__ = ["carry_columns", "join_segments", "move_nodes", "static_shoot"]
 
 
 @kernel
-def static_shoot(steps, tangent, form, turns, length, active, h, at, pulls, strains, state, variation, path, work, var):
+def static_shoot(
+    steps, tangent, form, magnus, turns, length, active, h, at, pulls, strains, state, variation, path, work, var
+):
     """Integrate each segment over its ``steps`` steps of length ``h[segment]`` [m].
 
     ``state`` (segments, 18): R, p, Λ, and ``variation`` (segments, 12, 12) in place; ``tangent`` 0 leaves the latter
-    alone. ``turns`` 0: loads do not depend on the pose. ``at`` (segments, 2 steps + 1, 48) holds at nodes and midpoints
-    H, ξ₀, Λ_m, dead load per metre in world axes, following load per metre, and, for form 1, the derivatives with s of
-    the first three; ``pulls`` (segments, 2 steps + 1, tendons, 10) D, D′, T and D″ of tendons. ``strains`` (segments,
-    2 steps + 1, 6) are guesses of ξ, kept up to date. ``path`` (segments, steps, 18) records the ends of steps.
-    Scratch: ``work`` (24, 18), ``var`` (6, 12, 12).
+    alone. ``magnus`` 1 takes Magnus steps. ``turns`` 0: loads do not depend on the pose. ``at`` (segments,
+    2 steps + 1, 48) holds at nodes and midpoints H, ξ₀, Λ_m, dead load per metre in world axes, following load per
+    metre, and, for form 1, the derivatives with s of the first three; ``pulls`` (segments, 2 steps + 1, tendons, 10)
+    D, D′, T and D″ of tendons. ``strains`` (segments, 2 steps + 1, 6) are guesses of ξ, kept up to date. ``path``
+    (segments, steps, 18) records the ends of steps.
+    Scratch: ``work`` (20, 18), ``var`` (7, 12, 12).
     """
     k, f, theta, moved = work[0:4], work[4:8], work[8], work[9]
     strain, stress, y, drift, law, cs = work[10], work[11], work[12], work[13], work[14], work[15]
+    xi = work[16:20]
     slope, soft = var[4, :6, :6], var[5, :6, :6]
     for segment in range(state.shape[0]):
         now, X, step_size = state[segment], variation[segment], h[segment]
@@ -73,18 +78,25 @@ def static_shoot(steps, tangent, form, turns, length, active, h, at, pulls, stra
                     invert_free(slope, active, soft)
                 _balance(here, strain, stress, moved, f[stage], drift)
                 _munthe_kaas(theta, strain, k[stage])
+                for r in range(6):
+                    xi[stage, r] = strain[r]
                 if tangent == 1:
                     weight = 1.0 if stage == 0 or stage == 3 else 2.0
                     if stage > 0 and turns == 1:
                         _pose_change(theta, cs, ahead, X, var[0], var[2])
-                        _vary(theta, strain, stress, soft, drift, ahead, weight, X, var[2], var[0], var[1])
+                        _vary(theta, strain, stress, soft, drift, ahead, weight, X, var[2], var[0], var[1], var[3])
                     else:
-                        _vary(theta, strain, stress, soft, drift, ahead, weight, X, X, var[0], var[1])
+                        _vary(theta, strain, stress, soft, drift, ahead, weight, X, X, var[0], var[1], var[3])
+                    if magnus == 1:
+                        _magnus_change(stage, step_size, weight, xi, var[3], var[6])
                 if form == 1:
                     _strain_rate(here, cables, active, strain, soft, f[stage], drift)
+            slopes = xi if magnus == 1 else k
             for r in range(6):
-                theta[r] = step_size / 6.0 * (k[0, r] + 2.0 * (k[1, r] + k[2, r]) + k[3, r])
+                theta[r] = step_size / 6.0 * (slopes[0, r] + 2.0 * (slopes[1, r] + slopes[2, r]) + slopes[3, r])
                 y[r] += step_size / 6.0 * (f[0, r] + 2.0 * (f[1, r] + f[2, r]) + f[3, r])
+            if magnus == 1:
+                add_bracket(work, 8, step_size * step_size / 12.0, work, 16, work, 19)
             step_pose(now, theta, cs, moved)
             for r in range(12):
                 now[r] = moved[r]
@@ -97,7 +109,7 @@ def static_shoot(steps, tangent, form, turns, length, active, h, at, pulls, stra
             for r in range(18):
                 path[segment, step, r] = now[r]
             if tangent == 1:
-                _pose_change(theta, cs, step_size / 6.0, X, var[1], var[2])
+                _pose_change(theta, cs, step_size / 6.0, X, var[6] if magnus == 1 else var[1], var[2])
                 for r in range(6):
                     for c in range(12):
                         X[r, c] = var[2, r, c]
@@ -239,10 +251,10 @@ def _pose_change(theta, cs, part, X, dk, out):
 
 
 @inner
-def _vary(theta, strain, stress, soft, dead, ahead, weight, X, zeta, last, total):
+def _vary(theta, strain, stress, soft, dead, ahead, weight, X, zeta, last, total, bent):
     """Variation of k and f at a stage: ``last`` (12, 12) holds that of the stage before, then this one's.
 
-    ``zeta``[:3] are the turns of the stage; ``total`` collects with ``weight``.
+    ``zeta``[:3] are the turns of the stage; ``total`` collects with ``weight``; δξ goes to ``bent``[:6].
     """
     x0, x1, x2, x3, x4, x5 = theta[0], theta[1], theta[2], theta[3], theta[4], theta[5]
     K0, K1, K2, G0, G1, G2 = strain[0], strain[1], strain[2], strain[3], strain[4], strain[5]
@@ -294,6 +306,7 @@ def _vary(theta, strain, stress, soft, dead, ahead, weight, X, zeta, last, total
         f3 = -(K1 * l5 - K2 * l4) - (d1 * N2 - d2 * N1) - (q1 * z2 - q2 * z1)
         f4 = -(K2 * l3 - K0 * l5) - (d2 * N0 - d0 * N2) - (q2 * z0 - q0 * z2)
         f5 = -(K0 * l4 - K1 * l3) - (d0 * N1 - d1 * N0) - (q0 * z1 - q1 * z0)
+        bent[0, c], bent[1, c], bent[2, c], bent[3, c], bent[4, c], bent[5, c] = d0, d1, d2, d3, d4, d5
         last[0, c], last[1, c], last[2, c], last[3, c], last[4, c], last[5, c] = k0, k1, k2, k3, k4, k5
         last[6, c], last[7, c], last[8, c], last[9, c], last[10, c], last[11, c] = f0, f1, f2, f3, f4, f5
         total[0, c] += weight * k0
@@ -308,6 +321,34 @@ def _vary(theta, strain, stress, soft, dead, ahead, weight, X, zeta, last, total
         total[9, c] += weight * f3
         total[10, c] += weight * f4
         total[11, c] += weight * f5
+
+
+@inner
+def _magnus_change(stage, h, weight, xi, bent, total):
+    """Σ weight δξ, at the end with h/2 ([δξ₁, ξ₄] + [ξ₁, δξ₄]), in ``total``[:6]; ``bent``[6:] keeps δξ₁."""
+    for c in range(12):
+        for r in range(6):
+            if stage == 0:
+                bent[6 + r, c] = bent[r, c]
+                total[r, c] = bent[r, c]
+            else:
+                total[r, c] += weight * bent[r, c]
+        if stage == 3:
+            for part in range(2):
+                # [a, b] = (a_ω × b_ω; a_ω × b_v + a_v × b_ω) with (δξ₁, ξ₄), and then -(δξ₄, ξ₁)
+                sign = 0.5 * h if part == 0 else -0.5 * h
+                b0, b1, b2 = xi[3 - 3 * part, 0], xi[3 - 3 * part, 1], xi[3 - 3 * part, 2]
+                b3, b4, b5 = xi[3 - 3 * part, 3], xi[3 - 3 * part, 4], xi[3 - 3 * part, 5]
+                at = 6 - 6 * part
+                w0, w1, w2 = cross(bent[at, c], bent[at + 1, c], bent[at + 2, c], b0, b1, b2)
+                u0, u1, u2 = cross(bent[at, c], bent[at + 1, c], bent[at + 2, c], b3, b4, b5)
+                v0, v1, v2 = cross(bent[at + 3, c], bent[at + 4, c], bent[at + 5, c], b0, b1, b2)
+                total[0, c] += sign * w0
+                total[1, c] += sign * w1
+                total[2, c] += sign * w2
+                total[3, c] += sign * (u0 + v0)
+                total[4, c] += sign * (u1 + v1)
+                total[5, c] += sign * (u2 + v2)
 
 
 @kernel

@@ -16,7 +16,7 @@ from elver.kernels.cache import cache_folder
 
 __all__ = ["ensure", "is_warm", "warmup"]
 
-_ROUNDS = (("residual observe", "tangent statics"), ("one-step explicit", "gauss shoot"))
+_ROUNDS = (("residual observe shoot", "tangent statics"), ("one-step explicit", "gauss"))
 
 
 def is_warm() -> bool:

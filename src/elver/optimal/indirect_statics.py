@@ -27,7 +27,7 @@ from elver.lie.integration import magnus
 from elver.optimal.problem import End, EndWrench, RodProblem
 from elver.optimal.result import RodResult, StrainField
 from elver.optimal.shooting import Condition, Shot, mesh, refine, shoot
-from elver.optimal.static_flow import Form, March, StaticFlow
+from elver.optimal.static_flow import Form, Integrator, March, StaticFlow
 from elver.system import Inputs, State, System
 
 __all__ = ["EndCondition", "RodSolution", "solve_rod"]
@@ -179,6 +179,7 @@ def solve_rod(
     guess: RodSolution | State | StrainField | ArrayLike | None = None,
     *,
     form: Form = "stress",
+    integrator: Integrator = "rkmk",
     segments: int | None = None,
     steps: int | None = None,
     accuracy: float | None = 1e-8,
@@ -190,8 +191,9 @@ def solve_rod(
 
     ``problem`` is a :class:`RodProblem`, or a system of one rod with its ``inputs``. ``guess`` is a solution, a state
     of the system, or a strain: six numbers, or a function s (n,) -> (n, 6). ``form`` "stress" integrates Λ (A1),
-    "strain" the strains (A2). ``segments`` and ``steps`` (RKMK4 steps per segment) are chosen unless given; the mesh
-    is then refined until the estimated error is below ``accuracy`` (None: never). Where Newton fails, loads and the
+    "strain" the strains (A2), in steps of order four of Runge-Kutta-Munthe-Kaas ("rkmk") or Magnus ("magnus").
+    ``segments`` and ``steps`` (per segment) are chosen unless given; the mesh is then refined until the estimated error
+    is below ``accuracy`` (None: never). Where Newton fails, loads and the
     pose of the tip are moved from rest in steps. :class:`NotConverged` tells how far it came, :class:`BadInput` counts
     end conditions that do not fit.
     """
@@ -199,12 +201,14 @@ def solve_rod(
     whole = RodProblem.of(problem, inputs) if isinstance(problem, System) else problem
     if form not in ("stress", "strain"):
         raise BadInput(f'form = {form!r}: say "stress" (A1) or "strain" (A2)')
+    if integrator not in ("rkmk", "magnus"):
+        raise BadInput(f'integrator = {integrator!r}: say "rkmk" or "magnus"')
     positive("tolerance", tolerance, "(scaled residual)")
     for name, value in (("segments", segments), ("steps", steps)):
         if value is not None and (int(value) != value or value < 1):
             raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
     _check_ends(whole)
-    solver = _Solver(whole, form, segments, steps, accuracy, tolerance, max_iterations)
+    solver = _Solver(whole, form, integrator, segments, steps, accuracy, tolerance, max_iterations)
     start = solver.start(guess, system)
     try:
         return solver.finish(solver(whole, *start), whole, 1)
@@ -239,6 +243,7 @@ class _Solver:
         self,
         problem: RodProblem,
         form: Form,
+        integrator: Integrator,
         segments: int | None,
         steps: int | None,
         accuracy: float | None,
@@ -246,7 +251,7 @@ class _Solver:
         max_iterations: int,
     ) -> None:
         L, EI = problem.length, problem.bending_stiffness
-        self.problem, self.form = problem, form
+        self.problem, self.form, self.integrator = problem, form, integrator
         self.accuracy, self.tolerance, self.max_iterations = accuracy, tolerance, max_iterations
         self.scale = np.array([1.0, 1.0, 1.0, L, L, L, *[EI / L] * 3, *[EI / L**2] * 3])
         self.L, self.EI = L, EI
@@ -266,9 +271,10 @@ class _Solver:
     def __call__(self, problem: RodProblem, nodes: Array, g: Array, x: Array) -> Shot:
         """One Newton solve on one mesh."""
         base, tip = self.conditions(problem)
+        flow = StaticFlow(problem, self.form, self.integrator)
         try:
             shot = shoot(
-                March.between(StaticFlow(problem, self.form), nodes, self.steps), base, tip, g, x,
+                March.between(flow, nodes, self.steps), base, tip, g, x,
                 scale=self.scale, tolerance=self.tolerance, max_iterations=self.max_iterations,
                 label="shooting",
             )  # fmt: skip

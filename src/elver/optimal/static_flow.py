@@ -21,10 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 from elver.kernels import entry
 from elver.optimal.problem import RodProblem, Sections
 
-__all__ = ["Form", "March", "StaticFlow", "poses_of", "states_of"]
+__all__ = ["Form", "Integrator", "March", "StaticFlow", "poses_of", "states_of"]
 
 Array: TypeAlias = NDArray[np.float64]
 Form: TypeAlias = Literal["stress", "strain"]
+Integrator: TypeAlias = Literal["rkmk", "magnus"]
 
 # ∂/∂s of fields: the derivative of the polynomial through seven values
 _OFFSETS = np.arange(-3, 4)
@@ -32,10 +33,10 @@ _INVERSE = np.linalg.inv(np.vander(_OFFSETS.astype(float), increasing=True))
 
 
 class StaticFlow:
-    """The equations of one problem, in one of two forms."""
+    """The equations of one problem, in one of two forms, and the integrator that crosses them."""
 
-    def __init__(self, problem: RodProblem, form: Form = "stress") -> None:
-        self.problem, self.form = problem, form
+    def __init__(self, problem: RodProblem, form: Form = "stress", integrator: Integrator = "rkmk") -> None:
+        self.problem, self.form, self.integrator = problem, form, integrator
         self.free = list(problem.component)
         self.active = np.zeros(6)
         self.active[self.free] = 1.0
@@ -87,8 +88,8 @@ def _tables(sections: Sections) -> tuple[Array, Array]:
 class March:
     """Integration of a flow over all segments at once.
 
-    Segment k runs from ``start`` to ``stop`` (M,) [m] and is crossed in ``steps`` equal RKMK4 steps. Ends of segments
-    are approached from inside, so that fields may jump there.
+    Segment k runs from ``start`` to ``stop`` (M,) [m] and is crossed in ``steps`` equal steps of order four. Ends of
+    segments are approached from inside, so that fields may jump there.
     """
 
     def __init__(self, flow: StaticFlow, start: ArrayLike, stop: ArrayLike, steps: int) -> None:
@@ -104,7 +105,7 @@ class March:
         self._pulls = pulls.reshape(M, places, -1, 10)
         self._strains = np.array(sections.rest_strain).reshape(M, places, 6)
         self._turns = int(sections.turns)
-        self._work, self._var = np.zeros((24, 18)), np.zeros((6, 12, 12))
+        self._work, self._var = np.zeros((20, 18)), np.zeros((7, 12, 12))
 
     @classmethod
     def between(cls, flow: StaticFlow, nodes: ArrayLike, steps: int) -> March:
@@ -127,8 +128,9 @@ class March:
         ends, path, Phi = np.array(starts), np.empty((M, self.steps, 18)), np.zeros((M, 12, 12))
         Phi[:, range(12), range(12)] = 1.0
         entry.shoot_statics(
-            self.steps, int(tangent), int(flow.form == "strain"), self._turns, flow.problem.length, flow.active,
-            self.h, self._at, self._pulls, self._strains, ends, Phi, path, self._work, self._var,
+            self.steps, int(tangent), int(flow.form == "strain"), int(flow.integrator == "magnus"), self._turns,
+            flow.problem.length, flow.active, self.h, self._at, self._pulls, self._strains, ends, Phi, path,
+            self._work, self._var,
         )  # fmt: skip
         return ends, Phi, path
 

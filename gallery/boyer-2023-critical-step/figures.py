@@ -138,7 +138,9 @@ def _law(axes: Axes, run: xr.Dataset) -> None:
         axes.plot(1e3 * tau[0], 1e3 * run["hybrid"].item(), "P", color=COLOURS["accent"], markersize=8, label="hybrid")
         axes.plot(1e3 * tau[0], 1e3 * run["fine"].item(), "*", color="white", markeredgecolor=COLOURS["accent"],
                   markersize=11, label="60 intervals", zorder=5)  # fmt: skip
-    for axis, ticks in ((axes.xaxis, (10, 20, 50, 100, 200, 500)), (axes.yaxis, (0.2, 0.5, 1, 2, 5))):
+        axes.plot(1e3 * tau[0], 1e3 * run["nodes_only/full"].item(), "v", color=COLOURS["ink"], markersize=7,
+                  label="rates at nodes")  # fmt: skip
+    for axis, ticks in ((axes.xaxis, (10, 20, 50, 100, 200, 500)), (axes.yaxis, (0.1, 0.2, 0.5, 1, 2, 5))):
         axis.set_major_locator(FixedLocator(ticks))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_locator(NullLocator())

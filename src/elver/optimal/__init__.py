@@ -2,7 +2,8 @@
 
 ``problem`` one rod of a system as functions of s; ``shooting`` multiple shooting on SE(3); ``static_flow`` and
 ``indirect_statics`` equilibria by shooting; ``conjugate`` their stability by conjugate points; ``indirect_dynamics``
-motion by shooting; ``direct`` transcription with Ipopt; ``inverse`` stresses of given shapes and motions;
+motion by shooting, with ``time_scheme``, ``shooting_grid``, ``shooting_ends``, ``shooting_step``, ``critical_step``;
+``direct`` transcription with Ipopt; ``inverse`` stresses of given shapes and motions;
 ``singular_sweep`` and ``singular_rods`` the singular linear-quadratic problem; ``result`` what all results share;
 ``methods`` the front door that compares them with strain modes.
 """

@@ -44,9 +44,10 @@ _UNIT = (
 )
 _LONGEST_TURN = 0.8  # of 2θ in one interval; longer ones are halved
 _MOST_HALVES = 14
+_FINER = (256, 1024)  # intervals where those asked for are too long for the curvature
 _PARTS, _ROUNDS = 16, 4  # an interval with a conjugate point is divided so often, to find where in it
 _CANONICAL = 1e-5  # asymmetry above which there is no potential
-_NEUTRAL = 2e-4  # angle between what two ends ask for below which a motion meets no resistance
+_NEUTRAL = 2e-4  # 2θ between the planes of both ends below which nothing resists; the springs alone make 1.2e-4 of it
 _PLANE = (2, 3, 4)
 
 
@@ -87,8 +88,6 @@ def conjugate_points(
     problem = found.problem
     L, EI = problem.length, problem.bending_stiffness
     start: Literal["base", "tip"] = sweep or ("base" if problem.tip.is_clamped else "tip")
-    nodes, g, x = _finer(found, intervals)
-
     # canonical, dimensionless variables (ζ, Δμ), restricted to the plane for planar rods
     own = _own_axes(found)
     canonical = _Canonical(found, own)
@@ -100,13 +99,22 @@ def conjugate_points(
         ("tip", problem.tip, problem.tip_wrench, 1.0, -1),
     ):
         condition = EndCondition(end, wrench, sign, L, EI)
-        rows = _yielding(condition, g[k], x[k]) @ (_canonical(-x[[k]])[0] * scale)
+        rows = _yielding(condition, found.g[k], found.stress[k]) @ (_canonical(-found.stress[[k]])[0] * scale)
         planes[name] = _solutions(rows[:, pick], len(own), name)
 
     # sweep: the plane is carried from node to node; intervals in which it turns far are halved
     last = "tip" if start == "base" else "base"
-    path = canonical.swept(nodes, g, x, planes[start], start)
-    count, points = path.count(start), canonical.located(path, start)
+    for count in (intervals, *_FINER):
+        path = canonical.swept(*_finer(found, count), planes[start], start)
+        if path.asymmetry < 10.0 * _CANONICAL:
+            break
+    if path.asymmetry > 100.0 * _CANONICAL:  # steps do not cure it
+        raise BadInput(
+            "conjugate points: a load along the rod has no potential (it follows the sections, or is a couple fixed in "
+            "space); its stability is that of small motions, see stability(...)"
+        )
+    path = canonical.refined(path)
+    crossed, points = path.count(start), canonical.located(path, start)
 
     # the stiffness of the swept part and of what is at the other end; motions that nothing resists are not unstable
     direction, Y = (1.0, path.planes[-1]) if start == "base" else (-1.0, path.planes[0])
@@ -114,8 +122,8 @@ def conjugate_points(
     values = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))
     apart = direction * np.angle(np.linalg.eigvals(_unitary(Y) @ _unitary(planes[last]).conj().T))
     idle = np.abs(apart) < _NEUTRAL
-    index = int(count[-1 if start == "base" else 0]) + int(np.sum(values < 0.0)) - int(np.sum(idle & (apart < 0.0)))
-    neutral = bool(np.any(idle)) or (found.singular and len(own) == 6)
+    index = int(crossed[-1 if start == "base" else 0]) + int(np.sum(values < 0.0)) - int(np.sum(idle & (apart < 0.0)))
+    neutral = bool(np.any(idle))
     legendre = _legendre(found)
     return ConjugatePoints(
         stable=index == 0 and not neutral and legendre > 0.0,
@@ -135,6 +143,13 @@ class _Path:
     g: Array
     x: Array
     planes: Array
+
+    @property
+    def asymmetry(self) -> float:
+        """Largest entry of Q₁ᵀQ₂ - Q₂ᵀQ₁: none with a potential, but for the steps of integration."""
+        n = self.planes.shape[-1]
+        product = np.swapaxes(self.planes[:, :n], 1, 2) @ self.planes[:, n:]
+        return float(np.max(np.abs(product - np.swapaxes(product, 1, 2))))
 
     @cached_property
     def turned(self) -> tuple[Array, Array]:
@@ -173,14 +188,17 @@ class _Canonical:
         return whole[:, self.pick[:, None], self.pick], g_end, x_end
 
     def swept(self, nodes: Array, g: Array, x: Array, first: Array, start: Literal["base", "tip"]) -> _Path:
-        """The plane ``first`` at one end carried to the other, in intervals in which it turns little."""
+        """The plane ``first`` at one end carried to the other."""
         maps, *_ = self.maps(nodes[:-1], nodes[1:], g[:-1], x[:-1])
         Y = first
         planes = [Y]
         for carry in maps if start == "base" else np.linalg.inv(maps)[::-1]:
             Y = np.linalg.qr(carry @ Y)[0]
             planes.append(Y)
-        path = _Path(nodes, g, x, np.array(planes if start == "base" else planes[::-1]))
+        return _Path(nodes, g, x, np.array(planes if start == "base" else planes[::-1]))
+
+    def refined(self, path: _Path) -> _Path:
+        """More nodes until the plane turns little from one to the next."""
         for _ in range(_MOST_HALVES):
             far = np.flatnonzero(path.turned[1] > _LONGEST_TURN)
             if not far.size:
@@ -275,11 +293,6 @@ def _unitary(Y: Array) -> NDArray[np.complex128]:
     """U Uᵀ with U = Q₁ + i Q₂ of planes (..., 2n, n): symmetric, unitary, eigenvalues exp(2 i θ_j)."""
     n = Y.shape[-1]
     U = Y[..., :n, :] + 1j * Y[..., n:, :]
-    if np.max(np.abs(np.swapaxes(U.conj(), -1, -2) @ U - np.eye(n))) > 100.0 * _CANONICAL:
-        raise BadInput(
-            "conjugate points: a load along the rod has no potential (it follows the sections, or is a couple fixed in "
-            "space); its stability is that of small motions, see stability(...)"
-        )
     return np.asarray(U @ np.swapaxes(U, -1, -2))
 
 

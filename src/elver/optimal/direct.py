@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq, qr
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigvalsh_tridiagonal, ldl, lstsq, qr
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from elver.errors import BadInput, NotConverged
@@ -101,6 +101,8 @@ class DirectSolution(RodResult):
     stable: bool
     eigenvalue: float
     """Smallest eigenvalue of the second variation, in units of B/L; negative: a saddle."""
+    negative: int
+    """Number of its negative eigenvalues: independent motions that lower the energy."""
     constraint_forces: dict[str, Array]
     """Of each constraint, at its nodes: generalized force on the rod (nodes, width), J per unit of its function."""
     constraint_nodes: dict[str, Array]
@@ -208,6 +210,7 @@ class _Found:
     iterations: int
     residual: float
     eigenvalue: float
+    negative: int
     history: tuple[float, ...]
     away: Array
     """(ν, U) moved from a saddle along its most negative direction."""
@@ -566,15 +569,16 @@ class _Task:
             mu = lam_g
             pull = np.array(slope).ravel() + (A.T @ mu if A is not None else 0.0)
             lam = -factor.solve(pull[own:], trans="T")
-        eigenvalue, direction = self._second_variation(w, lam, mu, J, factor, A, rows)
+        eigenvalue, negative, direction = self._second_variation(w, lam, mu, J, factor, A, rows)
         away = w[:own] + 0.3 * direction
         history = tuple(float(x) for x in stats.get("iterations", {}).get("inf_du", ()))
-        return _Found(w, lam, mu, float(f), steps, worst, eigenvalue, history, away)
+        return _Found(w, lam, mu, float(f), steps, worst, eigenvalue, negative, history, away)
 
     def _second_variation(
         self, w: Array, lam: Array, mu: Array, J: Any, factor: Any, A: Any, rows: Array
-    ) -> tuple[float, Array]:
-        """Smallest eigenvalue on the null space of the active rows, and its direction in (ν, U), largest entry 1."""
+    ) -> tuple[float, int, Array]:
+        """Smallest eigenvalue on the null space of the active rows, how many are negative, and the direction in (ν, U)
+        of the smallest, largest entry 1."""
         layout = self.layout
         own = layout.sizes[0] + layout.sizes[1]
         # Z: states that follow the strains
@@ -603,10 +607,12 @@ class _Task:
                 rank = int(np.sum(np.abs(np.diag(triangle)) > 1e-10))
                 basis = Q[:, rank:]
         if basis.shape[1] == 0:
-            return np.inf, np.zeros(own)
-        value, vector = _lowest(basis.T @ reduced @ basis, basis.T @ mass @ basis)
+            return np.inf, 0, np.zeros(own)
+        K, M = basis.T @ reduced @ basis, basis.T @ mass @ basis
+        value, vector = _lowest(K, M)
+        negative = _below(K, M, -_NEUTRAL) if value < -_NEUTRAL else 0
         direction = basis @ vector
-        return value, direction / np.max(np.abs(direction))
+        return value, negative, direction / np.max(np.abs(direction))
 
     def _why(self, status: str, steps: int, missed: Array) -> str:
         words = {
@@ -711,6 +717,7 @@ class _Task:
             history=found.history,
             stable=found.eigenvalue > -_NEUTRAL,
             eigenvalue=found.eigenvalue,
+            negative=found.negative,
             constraint_forces=forces,
             constraint_nodes=places,
             residual=found.residual,
@@ -739,3 +746,9 @@ def _lowest(K: Array, M: Array) -> tuple[float, Array]:
     else:
         values, vectors = eigh(K, M, subset_by_index=[0, 0])
     return float(values[0]), np.asarray(vectors[:, 0])
+
+
+def _below(K: Array, M: Array, shift: float) -> int:
+    """Number of eigenvalues of K x = λ M x, M positive, below ``shift``: the negative ones of K - σM (Sylvester)."""
+    _, D, _ = ldl(K - shift * M)
+    return int(np.sum(eigvalsh_tridiagonal(np.diag(D), np.diag(D, 1)) < 0.0))

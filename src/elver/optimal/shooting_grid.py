@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.environment import Lighthill
-from elver.errors import BadInput
 from elver.kernels import entry
 from elver.lie import se3
 from elver.optimal.problem import RodProblem
+from elver.optimal.static_flow import tendon_table
 from elver.optimal.time_scheme import Rates
 from elver.rods import Rod
 from elver.system import Inputs, System
@@ -37,10 +37,11 @@ class RodGrid:
         self.h = L / (segments * steps)
         self.s = (np.arange(segments)[:, None] * steps + 0.5 * np.arange(2 * steps + 1)) * self.h
         flat = self.s.ravel()
-        self.at = np.zeros((segments, 2 * steps + 1, 49))
+        self.at = np.zeros((segments, 2 * steps + 1, 55))
         self._put(0, self.problem.stiffness(flat))
         self.at[:, :, :6][self.at[:, :, :6] == 0.0] = 1.0
         self._put(6, self.problem.rest_strain(flat))
+        self._xi = self.at[:, :, 6:12].copy()  # strains found last: where Newton starts at each section
         inertia = np.asarray(self.problem.inertia(flat))
         self._put(48, inertia[:, 3:4])
         self.tail = np.zeros(6)
@@ -55,6 +56,7 @@ class RodGrid:
         self.bending = self.problem.bending_stiffness
         self.unit = np.concatenate([np.ones(3), np.full(3, L)])  # of a twist, in rad/s
         self.strain_unit = np.concatenate([np.full(3, L), np.ones(3)])  # L K and Γ are numbers
+        self.load(None, 0.0)
 
     def _put(self, column: int, values: Array) -> None:
         values = np.asarray(values)
@@ -62,16 +64,20 @@ class RodGrid:
 
     # Loads and strains -----------------------------------------------------------------------------------------
 
-    def load(self, inputs: Inputs | None, time: float, strain: Array) -> RodProblem:
-        """Actuation and loads at an instant into the arrays, actuators that depend on the strain at ``strain``."""
+    def load(self, inputs: Inputs | None, time: float) -> RodProblem:
+        """Actuation and loads at an instant into the arrays."""
         problem = RodProblem.of(self.dry, inputs, time)
-        sections = problem.at(self.s.ravel())
-        xi = (self.at[:, :, 6:12] + strain).reshape(-1, 6)
-        self._put(12, sections.actuation(xi, slopes=False)[0])
-        if np.any(sections.follower):
-            raise BadInput("shooting_dynamics: distributed loads that follow the rod are not solved here; use simulate")
-        self._put(36, sections.dead)
+        self.sections = problem.at(self.s.ravel())
+        self._put(12, self.sections.muscle)
+        self._put(36, self.sections.dead)
+        self._put(49, self.sections.follower)
+        self.pulls = tendon_table(self.sections).reshape(self.segments, 2 * self.steps + 1, -1, 10)
         return problem
+
+    def stress(self, strain: Array) -> Array:
+        """Λ of free strains by their law without damping, on the grid; zero for others."""
+        xi = (self.at[:, :, 6:12] + strain).reshape(-1, 6)
+        return np.asarray(self.active * self.sections.stress(xi)[0].reshape(strain.shape))
 
     def strains(self, path: Array, scheme: Array) -> Array:
         """ε at nodes and midpoints, from the stress: cubic between the nodes, with its slopes."""
@@ -80,8 +86,13 @@ class RodGrid:
         stress[:, ::2] = Y
         stress[:, 1::2] = 0.5 * (Y[:, :-1] + Y[:, 1:]) + self.h / 8.0 * (slope[:, :-1] - slope[:, 1:])
         at = self.at
-        e = (stress - at[:, :, 12:18]) / at[:, :, :6] - scheme[2] * at[:, :, 24:30]
-        return np.asarray(self.active * e / (1.0 + scheme[2] * scheme[0]))
+        stress -= scheme[2] * at[:, :, :6] * at[:, :, 24:30]
+        xi, n = self._xi.copy(), self.s.size
+        entry.section_strains(
+            1.0 + scheme[2] * scheme[0], self.problem.length, self.active, at.reshape(n, -1),
+            self.pulls.reshape(n, -1, 10), stress.reshape(n, 6), xi.reshape(n, 6), np.zeros((3, 6, 6)),
+        )  # fmt: skip
+        return np.asarray(self.active * (xi - at[:, :, 6:12]))
 
     def strain_field(self, q: Array) -> Array:
         """B Φ(s) q of coordinates of the rod, on the grid."""
@@ -119,9 +130,9 @@ class RodGrid:
         path = np.zeros((self.segments, self.steps + 1, 36))
         columns = np.zeros((self.segments, 24, 1)) if variation is None else variation
         entry.shoot_segments(
-            self.steps, self.h, int(variation is not None), int(self.hybrid), self.active, scheme, self.at,
-            np.asarray(gravity, dtype=float), ends, columns, path,
-            np.zeros((3, 30)), np.zeros((4, 30)), np.zeros((5, 24, columns.shape[2])), np.zeros(12),
+            self.steps, self.h, int(variation is not None), int(self.hybrid), self.problem.length, self.active, scheme,
+            self.at, self.pulls, self._xi, np.asarray(gravity, dtype=float), ends, columns, path,
+            np.zeros((18, 30)), np.zeros((4, 30)), np.zeros((5, 24, columns.shape[2])),
         )  # fmt: skip
         return path
 
@@ -130,7 +141,7 @@ class RodGrid:
         at, h = self.at, self.h
         path = np.zeros((self.segments, self.steps + 1, 36))
         xi = at[:, :, 6:12] + strain
-        stress = at[:, :, 12:18] + at[:, :, :6] * strain * self.active
+        stress = self.stress(strain)
 
         def slope(x: Array, x_dot: Array, x_ddot: Array, twist: Array) -> Array:
             ad = se3.ad(x)

@@ -65,7 +65,7 @@ class March:
         self.strain = grid.strain_field(state.q[at])
         second = grid.strain_field(state.q_ddot[at])
         self.rates = Rates(grid.strain_field(state.q_dot[at]), second, second)
-        problem = grid.load(inputs, self.time, self.strain)
+        problem = grid.load(inputs, self.time)
         g, eta, eta_dot = base_of(grid, state, problem)
         self.root = Root.at(g, eta, eta_dot)
         self.moves = not problem.base.is_clamped
@@ -108,13 +108,13 @@ class March:
     def _newton(self, ahead: Array, t: float, history: list[float]) -> bool:
         """Newton from the strains ``ahead``; True when the step was taken."""
         grid = self.grid
-        problem = grid.load(self.inputs, t, ahead)
+        problem = grid.load(self.inputs, t)
         starts = self._predict(ahead)
         nu = self.scheme.step * self.root.rates.first if self.moves else np.zeros(6)
         base = self._base(problem, nu, t)
         starts[0, :24] = base.state
         for iteration in range(1, self.iterations + 1):
-            path, matrix, residual = self._shoot(starts, base, problem)
+            matrix, residual = self._shoot(starts, base, problem)
             try:
                 x = solve_banded(_BAND, _banded(matrix), -residual)
             except (np.linalg.LinAlgError, ValueError):  # singular, or not a number
@@ -128,8 +128,6 @@ class March:
             if self.moves:
                 base = self._base(problem, nu, t)
                 starts[0, :24] = base.state
-            if grid.problem.tendons:
-                grid.load(self.inputs, t, grid.strains(path, self.table))
             if size < self.tolerance:
                 self._accept(starts, base, problem, t, iteration)
                 return True
@@ -142,19 +140,18 @@ class March:
         g = poses_of(starts) @ se3.exp(dt * starts[:, 12:18])
         starts[:, :9], starts[:, 9:12] = g[:, :3, :3].reshape(-1, 9), g[:, :3, 3]
         starts[:, 12:18] += dt * starts[:, 18:24]
-        stress = grid.at[:, 0, 12:18] + grid.at[:, 0, :6] * ahead[:, 0]
-        starts[:, 24:] = np.where(grid.active > 0.0, stress, starts[:, 24:])
+        starts[:, 24:] = np.where(grid.active > 0.0, grid.stress(ahead)[:, 0], starts[:, 24:])
         return starts
 
     def _base(self, problem: RodProblem, nu: Array, t: float) -> BaseState:
         return self.root.moved(nu, self.scheme) if self.moves else self.root.given(problem, self.grid, t)
 
-    def _shoot(self, starts: Array, base: BaseState, problem: RodProblem) -> tuple[Array, Array, Array]:
-        """Path of all segments, matrix and residual of Newton."""
+    def _shoot(self, starts: Array, base: BaseState, problem: RodProblem) -> tuple[Array, Array]:
+        """Matrix and residual of Newton."""
         grid = self.grid
         M = grid.segments
         ends, variation = starts.copy(), np.tile(np.eye(24), (M, 1, 1))
-        path = grid.integrate(self.table, ends, variation, problem.gravity)
+        grid.integrate(self.table, ends, variation, problem.gravity)
         size = 12 + 24 * (M - 1)
         matrix, residual = np.zeros((size, size)), np.zeros(size)
         at_base, at_tip = conditions(grid, problem)
@@ -178,7 +175,7 @@ class March:
                 residual[-6:], slope = residual_at(at_tip, poses_of(ends[m]), ends[m, 24:] - G)
                 stress = variations[m][18:] - shed @ variations[m][6:12]
                 matrix[-6:, own] = slope[:, :6] @ variations[m][:6] + slope[:, 6:] @ stress
-        return path, matrix, residual
+        return matrix, residual
 
     def _tail(self, eta: Array) -> tuple[Array, Array]:
         """G = V_x M_a η - (0; T e_x) of Lighthill's water at the tail, and its slope with η."""

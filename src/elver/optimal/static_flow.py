@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.kernels import entry
 from elver.optimal.problem import RodProblem, Sections
 
-__all__ = ["Form", "Integrator", "March", "StaticFlow", "poses_of", "states_of"]
+__all__ = ["Form", "Integrator", "March", "StaticFlow", "poses_of", "states_of", "tendon_table"]
 
 Array: TypeAlias = NDArray[np.float64]
 Form: TypeAlias = Literal["stress", "strain"]
@@ -73,16 +73,21 @@ class StaticFlow:
         return sections, at, pulls
 
 
+def tendon_table(sections: Sections) -> Array:
+    """D, D′, T and room for D″ of tendons (n, tendons, 10), as kernels read them."""
+    pulls = np.zeros((sections.s.size, sections.tensions.size, 10))
+    pulls[..., :3], pulls[..., 3:6] = sections.D, sections.D_prime
+    pulls[..., 6] = sections.tensions * sections.here
+    return pulls
+
+
 def _tables(sections: Sections) -> tuple[Array, Array]:
     """Fields (n, 48) and tendons (n, tendons, 10) without their derivatives."""
-    n = sections.s.size
-    at, pulls = np.zeros((n, 48)), np.zeros((n, sections.tensions.size, 10))
+    at = np.zeros((sections.s.size, 48))
     at[:, :6], at[:, 6:12], at[:, 12:18] = sections.stiffness, sections.rest_strain, sections.muscle
     at[:, 18:24], at[:, 24:30] = sections.dead, sections.follower
     at[:, 21:24] += sections.weight
-    pulls[..., :3], pulls[..., 3:6] = sections.D, sections.D_prime
-    pulls[..., 6] = sections.tensions * sections.here
-    return at, pulls
+    return at, tendon_table(sections)
 
 
 class March:

@@ -8,6 +8,7 @@ motion by shooting, with ``time_scheme``, ``shooting_grid``, ``shooting_ends``, 
 ``methods`` the front door that compares them with strain modes.
 """
 
+from elver.optimal.balance import Balance, balance
 from elver.optimal.conjugate import ConjugatePoints, conjugate_points
 from elver.optimal.direct import Constraint, direct_equilibrium
 from elver.optimal.indirect_dynamics import RodMotion, shooting_dynamics, shooting_growth
@@ -16,6 +17,7 @@ from elver.optimal.methods import Comparison, RodShape, compare_methods, rod_equ
 from elver.optimal.problem import End, EndWrench, RodProblem
 
 __all__ = [
+    "Balance",
     "Comparison",
     "ConjugatePoints",
     "Constraint",
@@ -25,6 +27,7 @@ __all__ = [
     "RodProblem",
     "RodShape",
     "RodSolution",
+    "balance",
     "compare_methods",
     "conjugate_points",
     "direct_equilibrium",

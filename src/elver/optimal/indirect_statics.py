@@ -163,7 +163,7 @@ def _sample(shot: Shot, problem: RodProblem, s: Array) -> Array:
 def solve_rod(
     problem: RodProblem | System,
     inputs: Inputs | None = None,
-    guess: RodSolution | State | StrainField | ArrayLike | None = None,
+    guess: RodResult | State | StrainField | ArrayLike | None = None,
     *,
     form: Form = "stress",
     segments: int | None = None,
@@ -175,12 +175,12 @@ def solve_rod(
 ) -> RodSolution:
     """Equilibrium of one rod by multiple shooting on the optimality conditions.
 
-    ``problem`` is a :class:`RodProblem`, or a system of one rod with its ``inputs``. ``guess`` is a solution, a state
-    of the system, or a strain: six numbers, or a function s (n,) -> (n, 6). ``form`` "stress" integrates Λ (A1),
-    "strain" the strains (A2). ``segments`` and ``steps`` (RKMK4 steps per segment) are chosen unless given; the mesh
-    is then refined until the estimated error is below ``accuracy`` (None: never). Where Newton fails, loads and the
-    pose of the tip are moved from rest in steps. :class:`NotConverged` tells how far it came, :class:`BadInput` counts
-    end conditions that do not fit.
+    ``problem`` is a :class:`RodProblem`, or a system of one rod with its ``inputs``. ``guess`` is a result of any
+    method, a state of the system, or a strain: six numbers, or a function s (n,) -> (n, 6). ``form`` "stress"
+    integrates Λ (A1), "strain" the strains (A2). ``segments`` and ``steps`` (RKMK4 steps per segment) are chosen unless
+    given; the mesh is then refined until the estimated error is below ``accuracy`` (None: never). Where Newton fails,
+    loads and the pose of the tip are moved from rest in steps. :class:`NotConverged` tells how far it came,
+    :class:`BadInput` counts end conditions that do not fit.
     """
     system = problem if isinstance(problem, System) else None
     whole = RodProblem.of(problem, inputs) if isinstance(problem, System) else problem
@@ -273,7 +273,7 @@ class _Solver:
     def start(self, guess: Any, system: System | None) -> tuple[Array, Array, Array]:
         """Nodes, poses and stresses to begin with."""
         problem = self.problem
-        if isinstance(guess, RodSolution):
+        if isinstance(guess, RodResult):
             return self.nodes, *_moved_guess(guess, problem, self.nodes)
         if isinstance(guess, State):
             if system is None:
@@ -451,7 +451,7 @@ def _between(origin: RodProblem, whole: RodProblem, start_tip: Array, part: floa
     return replace(whole.ramped(part), tip=tip)
 
 
-def _moved_guess(guess: RodSolution, problem: RodProblem, nodes: Array) -> tuple[Array, Array]:
+def _moved_guess(guess: RodResult, problem: RodProblem, nodes: Array) -> tuple[Array, Array]:
     """Poses and stresses of a solution at other nodes."""
     scaled = nodes * (guess.problem.length / problem.length)
     own = guess.s

@@ -188,7 +188,7 @@ def solve_rod(
         raise BadInput(f'form = {form!r}: say "stress" (A1) or "strain" (A2)')
     positive("tolerance", tolerance, "(scaled residual)")
     for name, value in (("segments", segments), ("steps", steps)):
-        if value is not None and (int(value) != value or value < 1):
+        if value is not None and not (np.isfinite(value) and int(value) == value and value >= 1):
             raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
     _check_ends(whole)
     solver = _Solver(whole, form, segments, steps, accuracy, tolerance, max_iterations)

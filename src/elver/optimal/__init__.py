@@ -5,10 +5,10 @@
 motion by shooting, with ``time_scheme``, ``shooting_grid``, ``shooting_ends``, ``shooting_step``, ``critical_step``;
 ``direct`` transcription with Ipopt; ``inverse`` stresses of given shapes and motions;
 ``singular_sweep`` and ``singular_rods`` the singular linear-quadratic problem; ``result`` what all results share;
-``methods`` the front door that compares them with strain modes.
+``checks`` what is asked before solving and ``balance`` what is asked after; ``methods`` the front door, which chooses
+among them and strain modes.
 """
 
-from elver.optimal.balance import Balance, balance
 from elver.optimal.conjugate import ConjugatePoints, conjugate_points
 from elver.optimal.direct import Constraint, direct_equilibrium
 from elver.optimal.indirect_dynamics import RodMotion, shooting_dynamics, shooting_growth
@@ -17,7 +17,6 @@ from elver.optimal.methods import Comparison, RodShape, compare_methods, rod_equ
 from elver.optimal.problem import End, EndWrench, RodProblem
 
 __all__ = [
-    "Balance",
     "Comparison",
     "ConjugatePoints",
     "Constraint",
@@ -27,7 +26,6 @@ __all__ = [
     "RodProblem",
     "RodShape",
     "RodSolution",
-    "balance",
     "compare_methods",
     "conjugate_points",
     "direct_equilibrium",

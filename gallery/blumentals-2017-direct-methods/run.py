@@ -20,16 +20,16 @@ s, four times less for each halving of h, about values that go to those of an ex
 multipliers τ and m·f are constant to 1e-8, and only H oscillates.
 
 Clamped ends (fig. 6.9 and 6.12), all strains 1 to begin with. At 0.5 both meshes find the planar elastica, which is the
-global minimum, as in the thesis; the plane is free to turn and not quite the same. At 0.2 the thesis finds two different minima with 20 and 100 elements; ours are one,
-twisted, and lower than the planar shape (U = 33.9 against 40.9), or its mirror image. Twist is constant in the couple;
-in the strains of a super-helix it varies by 1 % with 20 elements and 25 times less with 100.
+global minimum, as in the thesis; its plane is free to turn, and not the same on both. At 0.2 the thesis finds two
+different minima with 20 and 100 elements; ours are one, twisted, and lower than the planar shape (U = 33.9 against
+40.9), or its mirror image. Twist is constant in the couple; in the strains of a super-helix it varies by 1 % with 20
+elements and 25 times less with 100.
 
 Hanging helix of silicone rubber (fig. 6.10): the tip agrees to 0.01 mm with an independent computation. The clamp is
-not given; two are tried. In the thesis statics take 80 ms and damped dynamics 2 minutes, a factor of 1500. Ours
-are at rest to 0.1 mm after 3.9 s of computing, implicit with steps of 1 ms and the damping that settles soonest. In the
-same run, on a busy machine, transcription took 0.84 s and strain modes 49 ms: factors of 5 and 80. So the gain is less
-here, since our dynamics are quicker and our transcription slower than those of the thesis; it calls its own comparison
-not fair.
+not given; two are tried. In the thesis statics take 80 ms and damped dynamics 2 minutes, a factor of 1500. Ours are
+at rest to 0.1 mm after 4.0 s of computing, implicit with steps of 1 ms and the damping that settles soonest. In the
+same run, on a busy machine, transcription took 0.27 s and strain modes 43 ms: factors of 15 and 90. So the gain is less
+here, mostly since our dynamics are quicker than those of the thesis; it calls its own comparison not fair.
 
 Rings (fig. 6.14 and 6.15). Without gravity: circles with a whole number of turns of twist, 0, 1 or 2 by the start; they
 are stable below √3/γ = 2.47 turns. With gravity, ρSgL³/EI = 150, the ring hangs like a carabiner; horizontal forces are
@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from scipy.optimize import brentq
-from scipy.special import ellipe, ellipeinc, ellipj, ellipk
+from scipy.special import ellipe, ellipj, ellipk, elliprd, elliprf
 
 import elver as ev
 from elver.cli.gallery import metric
@@ -123,12 +123,24 @@ def sampled(found: DirectSolution, count: int = 121) -> np.ndarray:
 # Convergence -----------------------------------------------------------------------------------------------------
 
 
+def second_kind(phi: np.ndarray, m: float) -> np.ndarray:
+    """E(φ|m) by Carlson's integrals.
+
+    SciPy's ellipeinc errs by 0.19 at φ = 1.0906849890329542, m = 0.09871763252779145, a node of a mesh here.
+    """
+    turns = np.round(phi / np.pi)
+    sine, cosine = np.sin(phi - np.pi * turns), np.cos(phi - np.pi * turns)
+    y = 1.0 - m * sine**2
+    within = sine * elliprf(cosine**2, y, 1.0) - m * sine**3 / 3.0 * elliprd(cosine**2, y, 1.0)
+    return np.asarray(within + 2.0 * turns * ellipe(m))
+
+
 def elastica(s: np.ndarray, distance: float) -> tuple[np.ndarray, float, float]:
     """Planar clamped shape (n, 2), energy and force in closed form: F = 16K², U = 32K(E - (1-m)K)."""
     m = brentq(lambda m: 2.0 * (1.0 - ellipe(m) / ellipk(m)) - (1.0 - distance), 1e-12, 0.99, xtol=1e-16)
     K, root = ellipk(m), 4.0 * ellipk(m)
     _, cn, _, am = ellipj(root * s, m)
-    shape = np.stack([2.0 * ellipeinc(am, m) / root - s, 2.0 * np.sqrt(m) / root * (1.0 - cn)], axis=1)
+    shape = np.stack([2.0 * second_kind(am, m) / root - s, 2.0 * np.sqrt(m) / root * (1.0 - cn)], axis=1)
     return shape, 32.0 * K * (ellipe(m) - (1.0 - m) * K), root**2
 
 

@@ -230,6 +230,7 @@ def test_tendons_and_following_loads_move_as_with_strain_modes():
     modes = ev.simulate(system, None, 0.3, 5e-3, inputs=inputs, start="given")
     tips = modes["rod/tip/position"].values
     assert np.linalg.norm(tips - tips[0], axis=1).max() > 0.1
-    assert np.linalg.norm(tips - motion.tip, axis=1).max() < 1e-6  # of our own runs: 8, 12, 16 functions leave 5.5e-6, 6.4e-7, 1.7e-7 m
+    # by our own runs 8, 12, 16 functions leave 5.5e-6, 6.4e-7, 1.7e-7 m
+    assert np.linalg.norm(tips - motion.tip, axis=1).max() < 1e-6
     # Newton with the exact slopes of tendons, 1e-8 of a radian
     assert motion.iterations[1:].max() <= 5

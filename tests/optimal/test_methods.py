@@ -122,5 +122,5 @@ def test_table_of_methods():
 
 def test_a_method_that_is_not_there():
     system, _ = weight()
-    with pytest.raises(ev.BadInput, match="method = 'magic': choose one of 'modes', 'indirect', 'direct'"):
+    with pytest.raises(ev.BadInput, match="method = 'magic': choose one of 'auto', 'modes', 'indirect', 'direct'"):
         rod_equilibrium(system, None, "magic")

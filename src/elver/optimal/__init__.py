@@ -5,7 +5,8 @@
 motion by shooting, with ``time_scheme``, ``shooting_grid``, ``shooting_ends``, ``shooting_step``, ``critical_step``;
 ``direct`` transcription with Ipopt; ``inverse`` stresses of given shapes and motions;
 ``singular_sweep`` and ``singular_rods`` the singular linear-quadratic problem; ``result`` what all results share;
-``methods`` the front door that compares them with strain modes.
+``checks`` what is asked before solving and ``balance`` what is asked after; ``methods`` the front door, which chooses
+among them and strain modes.
 """
 
 from elver.optimal.conjugate import ConjugatePoints, conjugate_points

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.errors import BadInput
+from elver.optimal.checks import PLANAR_STRAINS
 from elver.optimal.direct_maps import Map, casadi, increment, retract, rotation_vector
 
 __all__ = ["Layout", "NodeConstraint", "Program", "program"]
@@ -42,7 +43,6 @@ __all__ = ["Layout", "NodeConstraint", "Program", "program"]
 Array: TypeAlias = NDArray[np.float64]
 Expression: TypeAlias = Any
 
-PLANAR_STRAINS = (2, 3, 4)
 _HEAD = 24 + 6 + 6 + 3  # poses of the ends, wrenches on base and tip, length, index, unused
 
 

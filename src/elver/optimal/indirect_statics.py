@@ -176,7 +176,7 @@ def _sample(shot: Shot, problem: RodProblem, s: Array) -> Array:
 def solve_rod(
     problem: RodProblem | System,
     inputs: Inputs | None = None,
-    guess: RodSolution | State | StrainField | ArrayLike | None = None,
+    guess: RodResult | State | StrainField | ArrayLike | None = None,
     *,
     form: Form = "stress",
     integrator: Integrator = "rkmk",
@@ -189,13 +189,13 @@ def solve_rod(
 ) -> RodSolution:
     """Equilibrium of one rod by multiple shooting on the optimality conditions.
 
-    ``problem`` is a :class:`RodProblem`, or a system of one rod with its ``inputs``. ``guess`` is a solution, a state
-    of the system, or a strain: six numbers, or a function s (n,) -> (n, 6). ``form`` "stress" integrates Λ (A1),
-    "strain" the strains (A2), in steps of order four of Runge-Kutta-Munthe-Kaas ("rkmk") or Magnus ("magnus").
-    ``segments`` and ``steps`` (per segment) are chosen unless given; the mesh is then refined until the estimated error
-    is below ``accuracy`` (None: never). Where Newton fails, loads and the
-    pose of the tip are moved from rest in steps. :class:`NotConverged` tells how far it came, :class:`BadInput` counts
-    end conditions that do not fit.
+    ``problem`` is a :class:`RodProblem`, or a system of one rod with its ``inputs``. ``guess`` is a result of any
+    method, a state of the system, or a strain: six numbers, or a function s (n,) -> (n, 6). ``form`` "stress"
+    integrates Λ (A1), "strain" the strains (A2), in steps of order four of Runge-Kutta-Munthe-Kaas ("rkmk") or Magnus
+    ("magnus"). ``segments`` and ``steps`` per segment are chosen unless given; the mesh is then refined until the
+    estimated error is below ``accuracy`` (None: never). Where Newton fails, loads and the pose of the tip are moved
+    from rest in steps. :class:`NotConverged` tells how far it came, :class:`BadInput` counts end conditions that do
+    not fit.
     """
     system = problem if isinstance(problem, System) else None
     whole = RodProblem.of(problem, inputs) if isinstance(problem, System) else problem
@@ -205,7 +205,7 @@ def solve_rod(
         raise BadInput(f'integrator = {integrator!r}: say "rkmk" or "magnus"')
     positive("tolerance", tolerance, "(scaled residual)")
     for name, value in (("segments", segments), ("steps", steps)):
-        if value is not None and (int(value) != value or value < 1):
+        if value is not None and not (np.isfinite(value) and int(value) == value and value >= 1):
             raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
     _check_ends(whole)
     solver = _Solver(whole, form, integrator, segments, steps, accuracy, tolerance, max_iterations)
@@ -289,7 +289,7 @@ class _Solver:
     def start(self, guess: Any, system: System | None) -> tuple[Array, Array, Array]:
         """Nodes, poses and stresses to begin with."""
         problem = self.problem
-        if isinstance(guess, RodSolution):
+        if isinstance(guess, RodResult):
             return self.nodes, *_moved_guess(guess, problem, self.nodes)
         if isinstance(guess, State):
             if system is None:
@@ -466,7 +466,7 @@ def _between(origin: RodProblem, whole: RodProblem, start_tip: Array, part: floa
     return replace(whole.ramped(part), tip=tip)
 
 
-def _moved_guess(guess: RodSolution, problem: RodProblem, nodes: Array) -> tuple[Array, Array]:
+def _moved_guess(guess: RodResult, problem: RodProblem, nodes: Array) -> tuple[Array, Array]:
     """Poses and stresses of a solution at other nodes."""
     scaled = nodes * (guess.problem.length / problem.length)
     own = guess.s

@@ -1,4 +1,4 @@
-"""What every method says of an equilibrium of one rod: its tip, its reactions, the nearest state of strain modes."""
+"""What every method says of an equilibrium of one rod, and what every method may be given to start from."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from elver.errors import BadInput
 from elver.optimal.problem import RodProblem
 from elver.rods import Rod
 from elver.system import State, System
 
-__all__ = ["Reaction", "RodResult", "StrainField", "project"]
+__all__ = ["Guess", "Reaction", "RodResult", "StrainField", "project", "strain_of"]
 
 Array: TypeAlias = NDArray[np.float64]
 StrainField: TypeAlias = Callable[[Array], Array]
+Guess: TypeAlias = "RodResult | State | StrainField | ArrayLike | None"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +31,10 @@ class Reaction:
 
 
 class RodResult(ABC):
-    """Poses ``g`` (n, 4, 4) and stresses ``stress`` Λ (n, 6) at the nodes of a ``problem``, from base to tip."""
+    """Poses ``g`` (n, 4, 4) and stresses ``stress`` Λ (n, 6) at nodes ``s`` (n,) [m] of a ``problem``, base to tip."""
 
     problem: RodProblem
+    s: Array
     g: Array
     stress: Array
 
@@ -69,6 +72,48 @@ class RodResult(ABC):
         if system.free:
             changes["g"] = self.g[0]
         return state.with_(**changes)
+
+
+def strain_of(guess: Any, problem: RodProblem, system: System | None = None) -> StrainField:
+    """The strain field that ``guess`` stands for, checked at every call; :class:`BadInput` where it stands for none.
+
+    A guess is an earlier result (of a rod of any length), a state or an equilibrium of ``system``, six strains
+    [1/m, m/m], or a function of s (n,) [m] that returns (n, 6).
+    """
+    state = guess if isinstance(guess, State) else getattr(guess, "state", None)
+    field: Callable[..., Any]
+    if isinstance(guess, RodResult):
+        scale = guess.problem.length / problem.length
+        field = lambda s: guess.strain(np.minimum(s * scale, guess.problem.length))  # noqa: E731
+    elif isinstance(state, State):
+        if system is None:
+            raise BadInput("guess is a State: give the System it belongs to, instead of a RodProblem")
+        system.check_state(state)
+        q = state.q[system.coordinates(system.rod)]
+        field = lambda s: system.rod.strain(s, q)  # noqa: E731
+    elif callable(guess):
+        field = guess
+    else:
+        try:
+            constant = np.array(guess, dtype=float)
+        except (TypeError, ValueError):
+            constant = np.empty(0)
+        if constant.shape != (6,):
+            given = f"has shape {constant.shape}" if constant.size else f"is a {type(guess).__name__}"
+            raise BadInput(
+                f"guess {given}: give a result, a state, a strain (6,), or a function of s that returns (n, 6)"
+            )
+        field = lambda s: np.tile(constant, (s.size, 1))  # noqa: E731
+
+    def checked(s: Array) -> Array:
+        xi = np.array(field(s), dtype=float)
+        if xi.shape != (s.size, 6):
+            raise BadInput(f"guess returned shape {xi.shape} for {s.size} positions; return ({s.size}, 6)")
+        if not np.all(np.isfinite(xi)):
+            raise BadInput(f"guess: the strain at s = {s[~np.isfinite(xi).all(axis=1)][0]:g} m is not a finite number")
+        return xi
+
+    return checked
 
 
 def project(rod: Rod, strain: StrainField) -> Array:

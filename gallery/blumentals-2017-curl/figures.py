@@ -52,7 +52,7 @@ def _rods(axes: Any, run: xr.Dataset) -> None:
     parts = []
     for k, curvature in enumerate(shown):
         colour = to_hex(TIME_COLOURS(0.25 + 0.65 * k / (len(shown) - 1)))
-        parts.append(tube(s, p[k], R[k], half, colour=colour, around=16, along=4 * s.size))
+        parts.append(tube(s, p[k], R[k], half, colour=colour, around=16, along=3 * s.size))
         parts.append(flange(p[k, 0], R[k, 0], 0.014, 6e-3, colour=COLOURS["steel"]))
         label = {"ha": "center", "va": "bottom", "fontsize": 11, "weight": "bold", "zorder": 40}
         axes.text(p[k, 0, 0] + 0.004, 0.0, 0.02, f"{curvature:g} 1/m", color=colour, **label)
@@ -87,7 +87,7 @@ def _twist(axes: Axes, run: xr.Dataset) -> None:
     )
     axes.plot(list(TWIST), list(TWIST.values()), "o", color="white", markeredgecolor=COLOURS["accent"], markersize=6,
               zorder=5)  # fmt: skip
-    axes.plot(curvature[::2], np.abs(run["down"].values)[::2], ".", color=COLOURS["ink"], markersize=3.5, zorder=6)
+    axes.plot(run["down/curvature"], np.abs(run["down"].values), ".", color=COLOURS["ink"], markersize=3.5, zorder=6)
     _critical(axes)
     handles = [
         Line2D([], [], color=COLOURS["rod"], label="minima"),

@@ -47,7 +47,7 @@ def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
 
 def _arms(axes: Any, run: xr.Dataset) -> None:
-    s, tensions = run["s"].values, run["tension"].values
+    s, tensions = run["s"].values, run["tension/exact"].values
     positions = {t: run[f"{t}/position"].values + np.array([ASIDE[t], 0.0, 0.0]) for t in PATHS}
     everywhere = np.concatenate([p.reshape(1, -1, 3) for p in positions.values()], axis=1)
     room = np.array([[[-0.21, -0.03, 0.06], [0.33, 0.03, -0.43]]])
@@ -89,7 +89,9 @@ def _tips(axes: Axes, run: xr.Dataset) -> None:
         for law, dashes in (("exact", "-"), ("neglected", NEGLECTED)):
             tips = run[f"{tendon}/{law}/tip"].values
             label = f"{tendon}, {'xyz'[component]}" if law == "exact" else None
-            axes.plot(run["tension"], tips[:, component], color=COLOURS[NAMES[tendon]], linestyle=dashes, label=label)
+            axes.plot(
+                run[f"tension/{law}"], tips[:, component], color=COLOURS[NAMES[tendon]], linestyle=dashes, label=label
+            )
             for tension in (15.0, LARGEST):
                 _mark(axes, tension, TIPS[tendon, law, tension][component])
     axes.plot([], [], color=COLOURS["ink"], linestyle=NEGLECTED, label="strain neglected")
@@ -102,7 +104,7 @@ def _tips(axes: Axes, run: xr.Dataset) -> None:
 
 def _law(axes: Axes, run: xr.Dataset) -> None:
     for tendon, colour in NAMES.items():
-        axes.plot(run["tension"], run[f"{tendon}/shift"], color=COLOURS[colour], label=tendon)
+        axes.plot(run["tension/neglected"], run[f"{tendon}/shift"], color=COLOURS[colour], label=tendon)
     axes.errorbar(
         LARGEST, 1.4, 0.05, fmt="o", color=COLOURS["accent"], markerfacecolor="white", markersize=6, capsize=3,
         label="paper", clip_on=False, zorder=6,

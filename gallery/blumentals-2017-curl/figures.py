@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
+from PIL import Image
 
+from elver.viz.animation import write_gif
 from elver.viz.history import RodHistory
 from elver.viz.scene import Scene
 from elver.viz.style import COLOURS, TIME_COLOURS, style
-from elver.viz.tube import flange, join, tube
+from elver.viz.tube import Surface, flange, join, tube
 
 from .run import CRITICAL, RADIUS, TWIST
 
@@ -68,6 +74,47 @@ def _rods(axes: Any, run: xr.Dataset) -> None:
     figure.text(0.03, 0.968, "natural curvature grows, the rod leaves its plane", weight="bold", fontsize=12)
     note = f"dashed: the flat shape at 50 1/m, a saddle; grid {scene.grid_step:g} m"
     figure.text(0.03, 0.395, note, color=COLOURS["grey"], fontsize=9)
+
+
+def animate(run: xr.Dataset, path: str | os.PathLike[str], still: str | os.PathLike[str]) -> None:
+    """Natural curvature grows to 90 1/m and falls again; all shapes are solved, the way back is the way up."""
+    s, p, R = run["film/s"].values, run["film/position"].values, run["film/rotation"].values
+    curvature, turns = run["film/curvature"].values, np.abs(run["film/turns"].values)
+    half = np.full((s.size, 2), 1.2 * RADIUS)
+    with style():
+        figure = Figure(figsize=(5.4, 6.2), dpi=100, facecolor="white")
+        canvas = FigureCanvasAgg(figure)
+        axes: Any = figure.add_axes((0.0, 0.0, 1.0, 0.94), projection="3d")
+        history = RodHistory("rod", np.zeros(1), s, p.reshape(1, -1, 3), None, np.zeros((p[..., 0].size, 2)))
+        scene = Scene.of(axes, [history], (15.0, -68.0))
+        scene.prepare(width_by_height=5.4 / (0.94 * 6.2))
+
+        def surface(k: int) -> Surface:
+            body = tube(s, p[k], R[k], half, colour=COLOURS["rod"], around=14, along=200)
+            return join([body, flange(p[k, 0], R[k, 0], 0.014, 6e-3, colour=COLOURS["steel"])])
+
+        shadow, body = scene.add_shadow(surface(0)), scene.add(surface(0))
+        figure.text(0.05, 0.945, "natural curvature", fontsize=13, weight="bold")
+        clock = figure.text(0.95, 0.945, "", fontsize=12, ha="right", family="monospace")
+        note = figure.text(0.95, 0.025, "", fontsize=10, ha="right", color=COLOURS["accent"])
+        figure.text(0.05, 0.025, f"grid {scene.grid_step:g} m", fontsize=9, color=COLOURS["grey"])
+
+        def place(k: int) -> None:
+            scene.move(body, surface(k))
+            scene.move_shadow(shadow, surface(k))
+            clock.set_text(f"{curvature[k]:4.1f} 1/m")
+            note.set_text(f"twist {turns[k]:.2f} turns" if turns[k] > 5e-3 else "")
+
+        def pictures() -> Iterator[Image.Image]:
+            last = len(curvature) - 1
+            for k in [0] * 4 + [*range(last + 1)] + [last] * 8 + [*range(last, -1, -1)]:
+                place(k)
+                canvas.draw()
+                yield Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+
+        place(int(np.argmin(np.abs(curvature - 66.0))))
+        figure.savefig(still, dpi=200)
+        write_gif(Path(path), pictures(), 15)
 
 
 def _critical(axes: Axes) -> None:

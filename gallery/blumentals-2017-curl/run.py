@@ -132,10 +132,10 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     start = shape(0.0)
 
     # up and down with a little noise
-    steps = [20.0, 40.0] if quick else [*np.arange(5.0, 40.0, 5.0), 40.0, 43.0, 45.0, 47.5, 55.0, 65.0, 75.0, 85.0]
+    steps = [20.0, 40.0] if quick else [*np.linspace(2.5, 40.0, 16), 41.5, 43.0, 44.0, *np.linspace(45.0, 90.0, 31)]
     curvatures = np.unique([*steps, *TWIST])
     up = sweep(curvatures, start, noise=True)
-    fewer = curvatures[-2 :: -3 if quick else -1]
+    fewer = curvatures[-2::-3]
     down = sweep(fewer, up[-1], noise=True)
     turns = np.array([twist(found) for found in up])
     back = np.array([twist(found) for found in down])
@@ -218,4 +218,16 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     data["shown/rotation"] = (("shown", "s", "row", "column"), g[..., :3, :3])
     lies = flat(50.0)
     data["saddle/position"] = (("s", "xyz"), np.array([lies.pose(z)[:3, 3] for z in s]), {"units": "m"})
+
+    # the film
+    if not quick:
+        film = [start, *up]
+        data["film/curvature"] = ("frame", np.append(0.0, curvatures), {"units": "1/m"})
+        data["film/s"] = ("element", film[0].s, {"units": "m"})
+        data["film/turns"] = ("frame", np.array([twist(found) for found in film]), {"units": "turns"})
+        data["film/position"] = (("frame", "element", "xyz"), np.array([found.g[:, :3, 3] for found in film]))
+        data["film/rotation"] = (
+            ("frame", "element", "row", "column"),
+            np.array([found.g[:, :3, :3] for found in film]),
+        )
     return xr.Dataset(data), metrics

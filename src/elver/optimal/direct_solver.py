@@ -127,9 +127,10 @@ def stationary(task: Transcription, v: Array, tolerance: float, max_iterations: 
         gradient = Z.T @ slope
         if count == 0 and len(mu):
             mu = np.linalg.lstsq(held.T, -gradient, rcond=None)[0]
-        residual = max(float(np.max(np.abs(gradient + held.T @ mu))), float(np.max(np.abs(gap), initial=0.0)))
+        missed = float(np.max(np.abs(gap), initial=0.0))
+        residual = max(float(np.max(np.abs(gradient + held.T @ mu))), missed)
         history.append(residual)
-        if residual < tolerance * max(1.0, float(np.max(np.abs(mu), initial=0.0))):
+        if missed < tolerance and residual < tolerance * max(1.0, float(np.max(np.abs(mu), initial=0.0))):
             answer = _Answer(w, mu, True, "", count, tuple(history), np.abs(gap))
             return _judged(task, answer, "single", tolerance)
         if not np.isfinite(residual) or count == min(max_iterations, 100):

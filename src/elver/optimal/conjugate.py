@@ -14,7 +14,7 @@ al. 2023, remark 1); clamped-free it is swept from the free end, where ΔΛ = �
     index = conjugate points inside + negative eigenvalues of the stiffness at the end = number of unstable motions
 
 Points are counted with their multiplicity by the angles of the plane: Y = (cos θ_j, sin θ_j) in suitable axes, θ_j
-passes π/2 (V. I. Arnold, Funct. Anal. Appl. 1, 1967). Held components yield like springs of 10⁶ EI/L: it keeps apart
+passes π/2 (V. I. Arnold, Funct. Anal. Appl. 1, 1967). Held components yield like springs of 10⁸ EI/L: it keeps apart
 what an inextensible straight rod cannot do at all. Legendre's condition is 𝓗̌ = Bᵀ(𝓗 + ∂Λ_act/∂ξ)B > 0 at every s.
 """
 
@@ -38,7 +38,7 @@ __all__ = ["ConjugatePoints", "conjugate_points"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-_COMPLIANCE = 1e-6  # of held components, in L/EI
+_COMPLIANCE = 1e-8  # of held components, in L/EI
 _UNIT = (
     30.0  # EI/L, unit of stiffness in which angles are taken: a size at which a slender rod is neither soft nor stiff
 )
@@ -47,7 +47,7 @@ _MOST_HALVES = 14
 _FINER = (256, 1024)  # intervals where those asked for are too long for the curvature
 _PARTS, _ROUNDS = 16, 4  # an interval with a conjugate point is divided so often, to find where in it
 _CANONICAL = 1e-5  # asymmetry above which there is no potential
-_NEUTRAL = 2e-4  # 2θ between the planes of both ends below which nothing resists; the springs alone make 1.2e-4 of it
+_NEUTRAL = 2e-5  # 2θ between the planes of both ends below which nothing resists; the springs make 1.2e-6 of it
 _PLANE = (2, 3, 4)
 
 
@@ -114,16 +114,17 @@ def conjugate_points(
             "space); its stability is that of small motions, see stability(...)"
         )
     path = canonical.refined(path)
-    crossed, points = path.count(start), canonical.located(path, start)
+    points = canonical.located(path, start)
 
-    # the stiffness of the swept part and of what is at the other end; motions that nothing resists are not unstable
+    # the stiffness of the swept part and of what is at the other end; motions that nothing resists do not count, for
+    # the plane is turned back a little at the end of its way
     direction, Y = (1.0, path.planes[-1]) if start == "base" else (-1.0, path.planes[0])
+    apart = np.angle(np.linalg.eigvals(_unitary(Y) @ _unitary(planes[last]).conj().T))
+    neutral = bool(np.any(np.abs(apart) < _NEUTRAL))
+    Y = _rotated(Y, 0.5 * direction * _NEUTRAL)
     stiffness = direction * (_stiffness(Y) - _stiffness(planes[last]))
-    values = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T))
-    apart = direction * np.angle(np.linalg.eigvals(_unitary(Y) @ _unitary(planes[last]).conj().T))
-    idle = np.abs(apart) < _NEUTRAL
-    index = int(crossed[-1 if start == "base" else 0]) + int(np.sum(values < 0.0)) - int(np.sum(idle & (apart < 0.0)))
-    neutral = bool(np.any(idle))
+    negative = np.sum(np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T)) < 0.0)
+    index = int(path.ended(Y, start) + negative)
     legendre = _legendre(found)
     return ConjugatePoints(
         stable=index == 0 and not neutral and legendre > 0.0,
@@ -164,6 +165,12 @@ class _Path:
         total = np.concatenate([[0.0], np.cumsum(self.turned[0])])
         hidden = np.round((shown - total) / np.pi - (shown - total)[0 if start == "base" else -1] / np.pi)
         return np.asarray(hidden if start == "base" else -hidden)
+
+    def ended(self, Y: Array, start: Literal["base", "tip"]) -> int:
+        """Conjugate points of the whole sweep, the last plane being ``Y`` instead."""
+        planes = [self.planes, Y[None]] if start == "base" else [Y[None], self.planes]
+        whole = _Path(self.nodes, self.g, self.x, np.concatenate(planes))
+        return int(whole.count(start)[-1 if start == "base" else 0])
 
     def with_nodes(self, behind: NDArray[np.intp], nodes: Array, g: Array, x: Array, planes: Array) -> _Path:
         """More nodes, each behind one of the present ones."""
@@ -294,6 +301,13 @@ def _unitary(Y: Array) -> NDArray[np.complex128]:
     n = Y.shape[-1]
     U = Y[..., :n, :] + 1j * Y[..., n:, :]
     return np.asarray(U @ np.swapaxes(U, -1, -2))
+
+
+def _rotated(Y: Array, angle: float) -> Array:
+    """The plane with all its θ_j greater by ``angle`` [rad]."""
+    n = Y.shape[-1]
+    U = (Y[:n] + 1j * Y[n:]) * np.exp(1j * angle)
+    return np.concatenate([U.real, U.imag])
 
 
 def _angles(Y: Array) -> Array:

@@ -26,9 +26,9 @@ def screws(draw):
 
 
 def difference(function, step=1e-3):
-    return sum(
-        w * (function(k * step) - function(-k * step)) for k, w in ((1, 45.0), (2, -9.0), (3, 1.0))
-    ) / (60.0 * step)
+    return sum(w * (function(k * step) - function(-k * step)) for k, w in ((1, 45.0), (2, -9.0), (3, 1.0))) / (
+        60.0 * step
+    )
 
 
 @quick
@@ -121,12 +121,18 @@ def test_rate_of_a_moving_twist(x, y):
     np.testing.assert_allclose(se3.dexp_inv(x) @ xi, y, atol=1e-12)
 
 
-def test_tangent_relations_of_a_surface_of_poses():
-    """η′ = -ad(ξ) η + ξ̇ on a smooth family g(s, t), by differences (Boyer 2023, equations 3 and 5)."""
+@pytest.mark.parametrize("seed", range(5))
+def test_tangent_relations_of_random_surfaces_of_poses(seed):
+    """ξ̇ = η′ + ad(ξ) η on a smooth random g(s, t), and δξ = δζ′ + ad(ξ) δζ for δg = g δζ̂ (Boyer 2023, eqs. 3, 5)."""
+    random = np.random.default_rng(seed)
+    a, b = random.normal(size=(2, 6, 4))
+    s, t = random.uniform(-1.0, 1.0, size=2)
+
+    def smooth(c, s, t):
+        return c[:, 0] * s + c[:, 1] * np.sin(s + t) + c[:, 2] * s * t + c[:, 3] * np.cos(s - 2.0 * t)
 
     def g(s, t):
-        first = se3.exp([s * t, 0.3 * s**2, t, s, np.sin(s + t), s * t**2])
-        return first @ se3.exp([0.2 * t, s, 0, 0, t, s**3])
+        return se3.exp(smooth(a, s, t)) @ se3.exp(smooth(b, s, t))
 
     def strain(s, t):
         return se3.vee(se3.inverse(g(s, t)) @ difference(lambda h: g(s + h, t)))
@@ -134,10 +140,25 @@ def test_tangent_relations_of_a_surface_of_poses():
     def twist(s, t):
         return se3.vee(se3.inverse(g(s, t)) @ difference(lambda h: g(s, t + h)))
 
-    s, t = 0.4, -0.7
+    xi, eta = strain(s, t), twist(s, t)
     eta_prime = difference(lambda h: twist(s + h, t))
     xi_dot = difference(lambda h: strain(s, t + h))
-    np.testing.assert_allclose(eta_prime, -se3.ad(strain(s, t)) @ twist(s, t) + xi_dot, atol=1e-8)
+    np.testing.assert_allclose(xi_dot, eta_prime + se3.ad(xi) @ eta, atol=1e-6)
+
+    # a variation with a field δζ(s) of its own, which no motion in time gives
+    c = random.normal(size=(6, 4))
+
+    def zeta(s):
+        return smooth(c, s, 0.0)
+
+    def varied(s, h):
+        return g(s, t) @ se3.exp(h * zeta(s))
+
+    def strain_of(h):
+        return se3.vee(se3.inverse(varied(s, h)) @ difference(lambda k: varied(s + k, h)))
+
+    zeta_prime = difference(lambda k: zeta(s + k))
+    np.testing.assert_allclose(difference(strain_of), zeta_prime + se3.ad(xi) @ zeta(s), atol=1e-6)
 
 
 def test_variation_of_the_adjoint():

@@ -23,7 +23,15 @@ from elver.optimal.shooting_grid import RodGrid
 from elver.optimal.time_scheme import TimeScheme
 from elver.system import System
 
-__all__ = ["Ringing", "growth_per_segment", "segments_needed", "shooting_exponent", "shooting_growth", "trouble"]
+__all__ = [
+    "Ringing",
+    "growth_per_segment",
+    "nodes_needed",
+    "segments_needed",
+    "shooting_exponent",
+    "shooting_growth",
+    "trouble",
+]
 
 Array = NDArray[np.float64]
 
@@ -50,6 +58,14 @@ def shooting_exponent(problem: RodProblem, step: float) -> float:
         if c not in (1, 2) and inertia[c] > 0.0
     ]
     return max([math.sqrt(bending_time(problem) / step), *waves])
+
+
+def nodes_needed(problem: RodProblem, step: float) -> int:
+    """Intervals along s that resolve the bending of one step, a wave number of √(2τ/h)/L: two for each of its radians.
+
+    With fewer than half of that a Runge-Kutta step sees little of it: energies and shapes are off from the first steps.
+    """
+    return math.ceil(2.0 * math.sqrt(2.0 * bending_time(problem) / step))
 
 
 def growth_per_segment(problem: RodProblem, step: float, segments: int) -> float:
@@ -88,12 +104,12 @@ class Ringing:
 
     An undamped scheme rings without harm where strains are given by loads, as at a free end, after each load that jumps
     or bends in time: in proportion to the time since. What breaks a run grows like an exponential, that is by the same
-    factor over two stretches of time that follow each other.
+    factor over stretches of time that follow each other.
     """
 
     _WINDOW = 8
-    _STRETCHES = (16, 32, 64, 128, 256, 512)  # steps
-    _FACTOR = 3.0  # over each of two stretches: a ringing that is proportional to time grows at most by 2 over the last
+    _STRETCHES = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # steps
+    _FACTOR = 2.2  # over each of three: what is proportional to the time since one event at most doubles in the third
 
     def __init__(self, step: float) -> None:
         self.scale = step * step / 4.0
@@ -113,7 +129,7 @@ class Ringing:
             (float(np.max(np.abs(sides - 2.0 * now))) / 4.0, float(np.max(np.abs(sides + 2.0 * now))) / 4.0),
         ]
         alternating, smooth = (max(part) for part in zip(*self.parts, strict=True))
-        self.past.append(alternating)
+        self.past.append(max(alternating, self.past[-1] if self.past else 0.0))
         if not alternating * self.scale > _HEARD:
             return 0.0
         return alternating / smooth if smooth > 0.0 else math.inf
@@ -123,13 +139,13 @@ class Ringing:
         """True when the alternating part grows exponentially."""
         past, factor = self.past, self._FACTOR
         return any(
-            past[-1] > factor * past[-1 - w] > factor**2 * past[-1 - 2 * w]
+            all(past[-1 - k * w] > factor * past[-1 - (k + 1) * w] for k in range(3))
             for w in self._STRETCHES
-            if len(past) > 2 * w
+            if len(past) > 3 * w
         )
 
 
-def trouble(problem: RodProblem, step: float, segments: int, ringing: float, damped: bool) -> str:
+def trouble(problem: RodProblem, step: float, segments: int, nodes: int, ringing: float, damped: bool) -> str:
     """The step, the law, the growth, the ringing, and what to do; the end of a message."""
     tau = bending_time(problem)
     side = "below" if step < tau / CHI else "above"
@@ -142,5 +158,8 @@ def trouble(problem: RodProblem, step: float, segments: int, ringing: float, dam
         text += f"; the strain acceleration rings from step to step, {ringing:.0f} times as strong as the motion"
     if segments < segments_needed(problem, step):
         text += f"; take segments={segments_needed(problem, step)} or more"
+    if nodes < nodes_needed(problem, step):
+        text += f"; {nodes} intervals along the rod do not resolve the step, take nodes={nodes_needed(problem, step)}"
+    longer = "take a longer step, more nodes, " if step < tau / CHI else "take more nodes, "
     damp = "" if damped else "damp it with method=GeneralizedAlpha(rho_inf=0.8), "
-    return f"{text}; take a longer step, more nodes, {damp}or simulate with strain modes"
+    return f"{text}; {longer}{damp}or simulate with strain modes"

@@ -30,9 +30,9 @@ from elver.optimal.critical_step import (
     HOPELESS,
     LOUD,
     growth_per_segment,
+    nodes_needed,
     shooting_exponent,
     shooting_growth,
-    trouble,
 )
 from elver.optimal.shooting_ends import check_ends
 from elver.optimal.shooting_grid import RodGrid, poses_of
@@ -100,8 +100,9 @@ def shooting_dynamics(
     ring with the accelerations, are then of no use; damped, they settle within some ten steps of a start that jumps.
 
     A step can be too *short*: errors along s enter the strain acceleration divided by h²/4, and ring. An
-    :class:`ElverWarning` is given when this is loud, long before it is seen in positions; a step that leaves no digit
-    is refused. ``own_midpoints=True`` keeps the history of midpoints too, as in the literature: it rings far earlier.
+    :class:`ElverWarning` is given when this grows, before it is seen in positions, or when the nodes do not resolve the
+    step; a step that leaves no digit is refused. ``own_midpoints=True`` keeps a history of midpoints too, as codes of
+    the literature do, it seems: it rings far earlier.
 
     A step that fails raises :class:`NotConverged`, Ctrl-C :class:`Interrupted`, with the motion so far in ``.result``.
     """
@@ -127,10 +128,11 @@ def shooting_dynamics(
     if hybrid and scheme != TimeScheme(step, *NEWMARK):
         raise BadInput("hybrid=True is the trapezoidal rule for twists: leave method out, or give Newmark()")
     growth = growth_per_segment(grid.problem, step, grid.segments)
-    if growth > HOPELESS:
-        reason = trouble(grid.problem, step, grid.segments, 0.0, damped=True)
-        raise BadInput(f"shooting_dynamics: one shoot has no digit left: {reason}")
     march = March(grid, first, inputs, scheme, tolerance, int(max_iterations), own_midpoints)
+    if growth > HOPELESS:
+        raise BadInput(f"shooting_dynamics: shooting has no digit left: {march.trouble}")
+    if 2 * grid.segments * grid.steps < nodes_needed(grid.problem, step):
+        warnings.warn(f"shooting_dynamics: {march.trouble}", ElverWarning, stacklevel=2)
     try:
         _run(march, first.time + step * np.arange(1.0, count + 1.0), progress)
     except KeyboardInterrupt:
@@ -147,16 +149,13 @@ def shooting_dynamics(
 
 def _run(march: March, times: Array, progress: Progress | None) -> None:
     """All steps; a warning when the strain acceleration begins to ring."""
-    grid, scheme = march.grid, march.scheme
-    damped = scheme.alpha_f > 0.0 or scheme.gamma > 0.5
     warned, shown = False, clock.perf_counter()
     for t in times:
         march.advance(float(t))
         heard = march.records[-1].ringing
         if heard > LOUD and not warned and march.listener.grows:
             warned = True
-            reason = trouble(grid.problem, scheme.step, grid.segments, heard, damped)
-            warnings.warn(f"shooting_dynamics: from t = {t:g} s on, {reason}", ElverWarning, stacklevel=3)
+            warnings.warn(f"shooting_dynamics: from t = {t:g} s on, {march.trouble}", ElverWarning, stacklevel=3)
         if progress is not None and (clock.perf_counter() - shown > _PROGRESS_SECONDS or t == times[-1]):
             shown = clock.perf_counter()
             progress(float(t), float(times[-1]))

@@ -31,8 +31,8 @@ class RodGrid:
         self.water = next((load for load in system.loads if isinstance(load, Lighthill)), None)
         dry = tuple(load for load in system.loads if load is not self.water)
         self.dry = System(system.mechanism, system.actuators, dry)
+        self.problem = RodProblem.of(self.dry)  # which says so where there is more than one rod
         self.rod: Rod = system.mechanism.rod
-        self.problem = RodProblem.of(self.dry)
         L = self.problem.length
         self.h = L / (segments * steps)
         self.s = (np.arange(segments)[:, None] * steps + 0.5 * np.arange(2 * steps + 1)) * self.h

@@ -79,11 +79,6 @@ class March:
         self.listener = Ringing(scheme.step)
         self.records = [Record(self.time, self.path.copy(), self.strain[:, ::2].copy(), 0, 0.0, 0.0)]
 
-    @property
-    def constrained(self) -> bool:
-        """True when poses are held by multipliers."""
-        return bool(self.grid.problem.tip.held) or (self.moves and bool(self.grid.problem.base.held))
-
     def advance(self, t: float) -> None:
         """One step, to the instant ``t`` [s]; :class:`NotConverged` says why not."""
         grid, scheme, rates = self.grid, self.scheme, self.rates
@@ -99,9 +94,14 @@ class March:
         with np.errstate(over="ignore", invalid="ignore"):
             if self._newton(ahead, t, history):
                 return
-        damped = scheme.alpha_f > 0.0 or scheme.gamma > 0.5
-        reason = trouble(grid.problem, scheme.step, grid.segments, self.records[-1].ringing, damped)
-        raise NotConverged(f"shooting_dynamics: Newton failed at t = {self.time:g} s; {reason}", history=history)
+        raise NotConverged(f"shooting_dynamics: Newton failed at t = {self.time:g} s; {self.trouble}", history=history)
+
+    @property
+    def trouble(self) -> str:
+        """What makes such steps hard, and what to do; the end of a message."""
+        grid, scheme = self.grid, self.scheme
+        nodes, damped = grid.segments * grid.steps, scheme.alpha_f > 0.0 or scheme.gamma > 0.5
+        return trouble(grid.problem, scheme.step, grid.segments, nodes, self.records[-1].ringing, damped)
 
     # Newton ----------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,27 @@ from elver.errors import BadInput
 from elver.lie import se3
 from elver.optimal.problem import RodProblem
 
-__all__ = ["PLANAR_STRAINS", "check_potential", "check_reach", "is_planar"]
+__all__ = ["PLANAR_STRAINS", "check_ends", "check_potential", "check_reach", "is_planar"]
 
 PLANAR_STRAINS = (2, 3, 4)
+
+
+def check_ends(problem: RodProblem) -> None:
+    """Enough is held to place the rod."""
+    base, tip = problem.base, problem.tip
+    held = base.held + tip.held
+    if not held:
+        raise BadInput(
+            "both ends are free: 0 components of the poses are held, and at least 6 are needed to place a rod; "
+            "clamp an end, or hold positions and turns with Hold(...)"
+        )
+    probe = problem.at(np.linspace(0.0, problem.length, 17))
+    placed = probe.turns or np.any(problem.base_wrench.dead) or np.any(problem.tip_wrench.dead)
+    if held < 6 and not placed:
+        raise BadInput(
+            f"the base is {base.name} and the tip is {tip.name}: {held} components of the poses are held, and 6 are "
+            "needed to place a rod on which no weight and no dead load acts; hold more"
+        )
 
 
 def check_reach(problem: RodProblem) -> None:

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.errors import BadInput, NotConverged, positive
 from elver.lie import se3, so3
 from elver.lie.integration import magnus
+from elver.optimal.checks import check_ends
 from elver.optimal.problem import End, EndWrench, RodProblem
 from elver.optimal.result import RodResult, StrainField
 from elver.optimal.shooting import Condition, Shot, mesh, refine, shoot
@@ -207,7 +208,7 @@ def solve_rod(
     for name, value in (("segments", segments), ("steps", steps)):
         if value is not None and not (np.isfinite(value) and int(value) == value and value >= 1):
             raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
-    _check_ends(whole)
+    check_ends(whole)
     solver = _Solver(whole, form, integrator, segments, steps, accuracy, tolerance, max_iterations)
     start = solver.start(guess, system)
     try:
@@ -217,23 +218,6 @@ def solve_rod(
             raise
         first = error
     return solver.stepped(first, guess is None or isinstance(guess, RodSolution), guess)
-
-
-def _check_ends(problem: RodProblem) -> None:
-    base, tip = problem.base, problem.tip
-    held = base.held + tip.held
-    if not held:
-        raise BadInput(
-            "both ends are free: 0 components of the poses are held, and at least 6 are needed to place a rod; "
-            "clamp an end, or hold positions and turns with Hold(...)"
-        )
-    probe = problem.at(np.linspace(0.0, problem.length, 17))
-    placed = probe.turns or np.any(problem.base_wrench.dead) or np.any(problem.tip_wrench.dead)
-    if held < 6 and not placed:
-        raise BadInput(
-            f"the base is {base.name} and the tip is {tip.name}: {held} components of the poses are held, and 6 are "
-            "needed to place a rod on which no weight and no dead load acts; hold more"
-        )
 
 
 class _Solver:

@@ -24,8 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.dynamics import nodes, poses
 from elver.errors import BadInput, ElverWarning, NotConverged
+from elver.lie.integration import magnus
 from elver.optimal.balance import Balance, balance
-from elver.optimal.checks import check_reach
+from elver.optimal.checks import check_ends, check_reach
 from elver.optimal.conjugate import conjugate_points
 from elver.optimal.direct import direct_equilibrium
 from elver.optimal.indirect_statics import solve_rod
@@ -80,6 +81,15 @@ class RodShape(RodResult):
         """ξ (n, 6) at ``s`` (n,) [m]."""
         return self.field_of(np.atleast_1d(np.asarray(s, dtype=float)))
 
+    def pose(self, s: float) -> Array:
+        """Pose (4, 4) of the section at ``s`` [m], from the node before it along the strain."""
+        if not 0.0 <= s <= self.problem.length:
+            raise BadInput(f"s = {s:g} m lies outside the rod; choose s within [0, {self.problem.length:g}] m")
+        k = int(np.clip(np.searchsorted(self.s, s, side="right") - 1, 0, len(self.s) - 1))
+        if s - self.s[k] < 1e-12 * self.problem.length:
+            return np.array(self.g[k])
+        return np.array(self.g[k] @ magnus(self.strain, np.array([self.s[k], s]))[-1])
+
     @cached_property
     def balance(self) -> Balance:
         """How far the shape is from balance, judged from its strain alone (:mod:`elver.optimal.balance`)."""
@@ -121,6 +131,7 @@ def rod_equilibrium(
     run, solver = known[method]
     _check_options(method, solver, options)
     problem = RodProblem.of(system, inputs)
+    check_ends(problem)
     check_reach(problem)
     task = _Task(system, inputs, problem)
     if guess is not None:

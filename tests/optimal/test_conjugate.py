@@ -1,4 +1,4 @@
-"""Conjugate points: Euler's loads of columns, Morse indices, the verdict of strain modes, and what has no potential."""
+"""Conjugate points: Euler's loads of columns, Morse indices, idle motions, and what has no potential."""
 
 from __future__ import annotations
 
@@ -32,6 +32,23 @@ def column(load=0.0, component=(0, 1, 2), base=CLAMPED, tip=None, gravity=0.0, E
         tip=tip or End(),
         tip_wrench=EndWrench(np.array([0.0, 0.0, 0.0, -load, 0.0, 0.0]), np.zeros(6)),
     )
+
+
+def wave(n):
+    """Curvature of n waves between clamps, shortened by about a fifth."""
+
+    def guess(s):
+        xi = np.tile(STRAIGHT, (s.size, 1))
+        xi[:, 2] = 5.6 * n * np.cos(2.0 * np.pi * n * s)
+        return xi
+
+    return guess
+
+
+def half_wave(s):
+    xi = np.tile(STRAIGHT, (s.size, 1))
+    xi[:, 2] = 3.0 * np.sin(np.pi * s)
+    return xi
 
 
 def verdict(problem, sweep=None):
@@ -96,14 +113,6 @@ def test_a_buckled_rod_between_clamps():
     # the first planar mode is stable in its plane; the second is not
     tip = End.clamped(se3.pose(np.eye(3), (0.8, 0.0, 0.0)))
 
-    def wave(n):
-        def guess(s):
-            xi = np.tile(STRAIGHT, (s.size, 1))
-            xi[:, 2] = 5.6 * n * np.cos(2.0 * np.pi * n * s)
-            return xi
-
-        return guess
-
     for n in (1, 2):
         found = solve_rod(column(component=(2,), tip=tip), guess=wave(n))
         result = conjugate_points(found)
@@ -120,25 +129,21 @@ def test_tendons_stiffen_the_section():
     assert found.legendre >= 1.0 - 1e-12
 
 
-def test_strain_modes_give_the_same_verdict():
-    material = ev.Material(young=1e7, poisson=0.45, density=1070.0)
-    rng = np.random.default_rng(2)
-    seen = set()
-    for k in range(8):
-        rod = ev.Rod(0.5, ev.Ellipse(8e-3, 7e-3), material, ev.Legendre.kirchhoff(10))
-        EI = rod.stiffness([0.0])[0, 1:3].min()
-        P = (0.4 + 0.2 * k) * np.pi**2 * EI / (4.0 * 0.25)
-        force = (-P, 1e-3 * rng.standard_normal(), 1e-3 * rng.standard_normal())
-        system = ev.System(ev.Mechanism.clamped(rod), loads=[ev.PointWrench(rod, force=force)])
-        # from the straight rod Newton finds the nearest shape, stable or not
-        found = solve_rod(system, guess=STRAIGHT)
-        modes = ev.equilibrium(system, guess=found.to_state(system))
-        if np.max(np.abs(modes.tip - found.tip)) > 1e-5:
-            continue  # the modes went on to a stable shape
-        assert conjugate_points(found).stable == modes.stable
-        assert conjugate_points(found).index == int(np.sum(ev.stability(system, modes, 40).eigenvalues < 0.0))
-        seen.add(modes.stable)
-    assert seen == {True, False}
+@pytest.mark.parametrize(("EI_y", "index", "neutral"), [(1.001, 0, False), (1.0, 0, True), (0.999, 1, False)])
+def test_a_buckled_rod_turns_toward_its_softer_side(EI_y, index, neutral):
+    """Bent about z between clamps on one axis; a rod as soft about y turns about that axis against no resistance."""
+    tip = End.clamped(se3.pose(np.eye(3), (0.8, 0.0, 0.0)))
+    found = conjugate_points(solve_rod(column(tip=tip, EI_y=EI_y), guess=wave(1)))
+    assert (found.index, found.neutral) == (index, neutral)
+    assert found.stable == (EI_y > 1.0)
+
+
+def test_a_pinned_rod_that_may_spin_has_one_idle_motion():
+    """Also where the spin is left to the ball joints: it is no descent."""
+    tip = End(se3.pose(np.eye(3), (0.8, 0.0, 0.0)), (), (0, 1, 2))
+    for base in (PIN, End(np.eye(4), (), (0, 1, 2))):
+        found = conjugate_points(solve_rod(column(base=base, tip=tip, component=(0, 1, 2)), guess=half_wave))
+        assert (found.index, found.neutral, found.stable) == (0, True, False)
 
 
 def test_loads_without_potential_are_refused():

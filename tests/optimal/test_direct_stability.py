@@ -13,7 +13,6 @@ import elver as ev
 from elver.lie import se3, so3
 from elver.optimal.direct import Constraint, direct_equilibrium
 from elver.optimal.problem import End, EndWrench, RodProblem
-from elver.statics.equilibrium import Equilibrium
 
 SPATIAL = (0, 1, 2)
 GAMMA = 0.7
@@ -133,42 +132,6 @@ def test_twist_of_the_curling_rod():
 
 def test_the_search_without_a_guess_ends_in_a_minimum():
     assert direct_equilibrium(curled(60.0), elements=30, strain="constant").stable
-
-
-# Verdicts of three kinds ----------------------------------------------------------------------------------
-
-
-def test_verdict_agrees_with_strain_modes_on_random_equilibria():
-    """A planar column under random dead loads, from random shapes: saddles and minima alike."""
-    rng = np.random.default_rng(11)
-    material = ev.Material(young=1e6, poisson=0.45, density=1070.0)
-    rod = ev.Rod(0.4, ev.Circle(8e-3), material, ev.Legendre.planar(12))
-    unit = rod.stiffness(np.array([0.1]))[0, 2] / rod.length**2
-    push, side = ev.PointWrench(rod, force=(-unit, 0.0, 0.0)), ev.PointWrench(rod, force=(0.0, unit, 0.0), name="side")
-    system = ev.System(ev.Mechanism.clamped(rod), loads=[push, side])
-    verdicts = []
-    for _ in range(40):
-        inputs = {push: rng.uniform(0.0, 40.0), side: rng.uniform(0.0, 2.0)}
-        wave = rng.normal(size=3) * 10.0
-
-        def shape(s, wave=wave):
-            xi = straight(s)
-            xi[:, 2] = sum(w * np.cos(np.pi * (k + 0.5) * s / 0.4) for k, w in enumerate(wave))
-            return xi
-
-        try:
-            direct = direct_equilibrium(system, inputs, elements=40, guess=shape, seek="stationary")
-        except ev.NotConverged:
-            continue
-        near = Equilibrium(
-            system, direct.to_state(system), system.input_vector(system.signals(inputs), 0.0), True, 0, 0.0
-        )
-        modes = ev.equilibrium(system, inputs, guess=near)
-        if np.linalg.norm(modes.tip - direct.tip) < 1e-2:  # the same branch
-            verdicts.append((direct.stable, ev.stability(system, modes).stable))
-    assert len(verdicts) >= 25
-    assert all(ours == theirs for ours, theirs in verdicts)
-    assert {ours for ours, _ in verdicts} == {True, False}
 
 
 def test_inequalities_have_no_stationary_search():

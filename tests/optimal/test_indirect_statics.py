@@ -215,6 +215,41 @@ def test_a_dead_tip_force_gives_the_elastica():
     np.testing.assert_allclose(found.tip[:2, 3], (0.445004, 0.810609), atol=1e-6)
 
 
+@pytest.mark.parametrize("degrees", [20.0, 60.0, 110.0, 150.0])
+def test_the_buckled_cantilever(degrees):
+    # F L²/EI = K(k)², k = sin(half the angle of the tip); x = (2E/K - 1) L, y = (2k/K) L
+    k = np.sin(0.5 * np.radians(degrees))
+    K, E = ellipk(k**2), ellipe(k**2)
+    thrust = EndWrench(np.array([0.0, 0.0, 0.0, -(K**2), 0.0, 0.0]), np.zeros(6))
+
+    def guess(s):
+        return np.stack([0 * s, 0 * s, 2.0 * k * K * np.cos(0.5 * np.pi * s), 0 * s + 1.0, 0 * s, 0 * s], axis=1)
+
+    found = solve_rod(unit_rod(component=(2,), tip_wrench=thrust), guess=guess)
+    np.testing.assert_allclose(found.tip[:2, 3], (2.0 * E / K - 1.0, 2.0 * k / K), atol=1e-6)
+    assert np.degrees(so3.log(found.tip[:3, :3])[2]) == pytest.approx(degrees, abs=1e-4)
+    assert found.xi[0, 2] == pytest.approx(2.0 * k * K, rel=1e-6)
+
+
+@pytest.mark.parametrize("degrees", [20.0, 60.0, 110.0])
+def test_the_buckled_column_between_pins(degrees):
+    # F L²/EI = 4 K(k)², k = sin(half the angle at the pins); chord (2E/K - 1) L, height (k/K) L
+    k = np.sin(0.5 * np.radians(degrees))
+    K, E = ellipk(k**2), ellipe(k**2)
+    thrust = EndWrench(np.array([0.0, 0.0, 0.0, -4.0 * K**2, 0.0, 0.0]), np.zeros(6))
+    start = se3.pose(so3.exp([0.0, 0.0, np.radians(degrees)]), np.zeros(3))  # turns about z are free
+    base, tip = End(start, (0, 1), (0, 1, 2)), End(np.eye(4), (), (1,))
+
+    def guess(s):
+        return np.stack([0 * s, 0 * s, -4.0 * k * K * np.sin(np.pi * s), 0 * s + 1.0, 0 * s, 0 * s], axis=1)
+
+    found = solve_rod(unit_rod(component=(2,), base=base, tip=tip, tip_wrench=thrust), guess=guess)
+    assert found.tip[0, 3] == pytest.approx(2.0 * E / K - 1.0, abs=1e-6)
+    assert abs(found.pose(0.5)[1, 3]) == pytest.approx(k / K, abs=1e-6)
+    assert np.degrees(abs(so3.log(found.g[0, :3, :3])[2])) == pytest.approx(degrees, abs=1e-4)
+    assert found.stress[0, 3] == pytest.approx(-4.0 * K**2 * np.cos(np.radians(degrees)), abs=1e-5)
+
+
 # Blumentals 2017, 3.4: rod of length 2, shortening eps²; k, F, kappa(-1), y(0), energy
 ELASTICA = [
     (0.01, 9.919232, 0.629501, 0.126925, 0.197887),
@@ -392,6 +427,17 @@ def test_shooting_and_strain_modes_agree(name, system):
     np.testing.assert_allclose(found.pose(middle), modes.pose(at=middle), atol=tolerance)
     if name != "pinned ends":  # which the modes cannot close from the straight rod
         np.testing.assert_allclose(ev.equilibrium(system).tip, found.tip, atol=tolerance)
+
+
+def test_a_state_of_modes_is_a_start_beside_the_solution():
+    # with the base where the state has it and reactions in balance with its couples: no more than polishing is left
+    for name, system in cases():
+        if name in ("prescribed tip pose", "pinned ends", "some axes held"):
+            found = solve_rod(system)
+            modes = ev.equilibrium(system, guess=found.to_state(system))
+            again = solve_rod(system, guess=modes.state, segments=64, accuracy=None, load_stepping=False)
+            assert again.iterations <= 4
+            np.testing.assert_allclose(again.tip, found.tip, atol=1e-6)
 
 
 def test_reactions_balance_the_weight():

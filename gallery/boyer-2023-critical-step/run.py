@@ -24,12 +24,12 @@ What differs. In fig. 3b the eye sees the rod undulate; here Newton loses the st
 smooth, while K̈ changes sign from step to step in the outer fifth, a hundred times as large as near the clamp. How long
 such a run lives depends on the first guess of Newton too, which takes the strain ahead with that K̈.
 
-Without the equation of the acceleration ("hybrid") our Δt_c is not the same but 0.35 of it. The paper's reason for the
+Without the equation of the acceleration ("hybrid") our Δt_c is not the same but 0.32 of it. The paper's reason for the
 same Δt_c is that one shoot grows alike, and it does, to rounding. But the growth does not decide. A Runge-Kutta step
 asks for the history at the middle of its interval too, and what is done there does:
 
-    full, midpoints with a history of their own      0.87 ms          hybrid, the same for strains     0.30 ms
-    full, rates at midpoints from those at nodes     0.14 ms          hybrid, the same                 0.28 ms
+    full, midpoints with a history of their own      0.87 ms          hybrid, the same for strains     0.28 ms
+    full, rates at midpoints from those at nodes     0.13 ms          hybrid, the same                 0.28 ms
 
 So which of both is better turns with a detail that the paper leaves out, and no reading of ours gives both alike. The
 second line is what `shooting_dynamics` does unless told otherwise; this page tells it, `own_midpoints=True`, as that is

@@ -17,7 +17,7 @@ VIEW = (16.0, -72.0)
 
 
 def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Shapes every half second of flight, ends beside shooting, mass centre, energy."""
+    """Shapes every half second of flight, mass centre, ends beside shooting and its references, energy."""
     time = run["time"].values
     with style():
         figure = plt.figure(figsize=(12.4, 8.6))
@@ -41,12 +41,14 @@ def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
         axes = figure.add_subplot(grid[0, 1])
         ends = run["stick/position"].values[:, -1]
-        for k, axis in enumerate("xyz"):
-            axes.plot(time, ends[:, k], color=_colour(k), label=axis)
+        for k in range(3):
+            axes.plot(time, ends[:, k], color=_colour(k))
+            axes.plot(time, run["shooting/tip"].values[:, k], ":", color=COLOURS["ink"], linewidth=1.4,
+                      label="shooting" if k == 2 else None)  # fmt: skip
         for instant, (tip, _) in TIPS.items():
             if instant > time[-1] + 1e-9:
                 continue
-            label = "shooting" if instant == 1.0 else None
+            label = "reference" if instant == 1.0 else None
             axes.plot(
                 [instant] * 3, tip, "o", color="white", markeredgecolor=COLOURS["accent"], markersize=5, label=label
             )
@@ -55,6 +57,7 @@ def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
         axes = figure.add_subplot(grid[0, 2])
         for name, colour in (("kinetic", COLOURS["accent"]), ("elastic", COLOURS["rod"]), ("total", COLOURS["ink"])):
             axes.plot(time, run[f"energy/{name}"].values, color=colour, label=name)
+        axes.plot(time, run["shooting/energy"].values, ":", color=COLOURS["gold"], linewidth=1.8)
         _finish(axes, "energy", "energy [J]")
         figure.savefig(path)
         plt.close(figure)

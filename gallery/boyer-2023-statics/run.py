@@ -185,7 +185,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     data["s"] = ("s", s, {"units": "m"})
 
     # tension raised: shapes, tips, Newton steps
-    tensions = np.unique([*np.arange(0.0, LARGEST, 10.0 if quick else 5.0), 15.0, LARGEST])
+    tensions = np.unique([*np.arange(0.0, LARGEST, 10.0 if quick else 2.5), 15.0, LARGEST])
     rows = {"exact": tensions, "neglected": np.array([0.0, 15.0, 40.0, LARGEST]) if quick else tensions}
     for law, values in rows.items():
         data[f"tension/{law}"] = (law, values, {"units": "N"})

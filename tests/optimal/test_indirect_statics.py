@@ -356,6 +356,15 @@ def test_a_ring_is_a_circle(component):
     assert np.linalg.norm(found.pose(0.5)[:3, 3]) == pytest.approx(1.0 / np.pi, rel=1e-8)
 
 
+def test_a_ring_that_floats_is_a_circle_and_needs_a_clamp_under_loads():
+    floating = unit_rod(base=End(), tip=End.clamped(), closed=True)
+    found = solve_rod(floating)
+    assert found.elastic_energy == pytest.approx(2.0 * np.pi**2, rel=1e-8)
+    np.testing.assert_allclose(found.stress[:, 3:], 0.0, atol=1e-6)  # it bears nothing
+    with pytest.raises(ev.BadInput, match="ring under loads"):
+        solve_rod(floating.with_(gravity=np.array([0.0, 0.0, -9.81])))
+
+
 # Strain modes as judge ------------------------------------------------------------------------------------
 
 

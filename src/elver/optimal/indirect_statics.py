@@ -208,6 +208,7 @@ def solve_rod(
     for name, value in (("segments", segments), ("steps", steps)):
         if value is not None and not (np.isfinite(value) and int(value) == value and value >= 1):
             raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
+    whole = _placed(whole)
     check_ends(whole)
     solver = _Solver(whole, form, integrator, segments, steps, accuracy, tolerance, max_iterations)
     start = solver.start(guess, system)
@@ -218,6 +219,22 @@ def solve_rod(
             raise
         first = error
     return solver.stepped(first, guess is None or isinstance(guess, RodSolution), guess)
+
+
+def _placed(problem: RodProblem) -> RodProblem:
+    """A ring that may move as a whole is held where it starts.
+
+    Without loads the wrench is the same all along it in world axes, so that the clamp bears nothing.
+    """
+    if not problem.closed or problem.base.is_clamped:
+        return problem
+    probe = problem.at(np.linspace(0.0, problem.length, 17))
+    if probe.turns or np.any(probe.follower) or np.any([*problem.base_wrench, *problem.tip_wrench]):
+        raise BadInput(
+            f"{problem.name!r} is a ring under loads, its base {problem.base.name}: shooting needs the base clamped; "
+            "fix it to the world, or use direct_equilibrium(...) or equilibrium(system, ...)"
+        )
+    return problem.with_(base=End.clamped(problem.base.pose))
 
 
 class _Solver:

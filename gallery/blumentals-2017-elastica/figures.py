@@ -18,14 +18,14 @@ SHORTENING = (0.05, 0.2, 0.4, 0.64, 0.8)
 
 
 def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
-    """Six panels: shapes, error of the series, outcome of random guesses; residuals, solutions, guesses in space."""
+    """Shapes, error of the series, outcome of random guesses; residuals, solutions, guesses in space; all methods."""
     with style():
-        figure = plt.figure(figsize=(13.0, 9.0))
+        figure = plt.figure(figsize=(13.0, 11.6))
         top = figure.add_gridspec(
-            1, 3, left=0.055, right=0.985, bottom=0.595, top=0.945, wspace=0.24, width_ratios=(1.5, 1.0, 1.0)
+            1, 3, left=0.055, right=0.985, bottom=0.69, top=0.958, wspace=0.24, width_ratios=(1.5, 1.0, 1.0)
         )
         low = figure.add_gridspec(
-            1, 3, left=0.055, right=0.985, bottom=0.075, top=0.475, wspace=0.24, width_ratios=(1.5, 1.0, 1.0)
+            1, 3, left=0.055, right=0.985, bottom=0.29, top=0.6, wspace=0.24, width_ratios=(1.5, 1.0, 1.0)
         )
         _shapes(figure.add_subplot(top[0]), run)
         _series(figure.add_subplot(top[1]), run)
@@ -33,6 +33,7 @@ def draw(run: xr.Dataset, path: str | os.PathLike[str]) -> None:
         _residuals(figure.add_subplot(low[0]), run)
         _solutions(figure.add_subplot(low[1]), run)
         _space(figure.add_subplot(low[2]), run)
+        _starts(figure.add_axes((0.19, 0.05, 0.78, 0.15)), run)
         figure.savefig(path)
         plt.close(figure)
 
@@ -150,4 +151,20 @@ def _space(axes: Axes, run: xr.Dataset) -> None:
     axes.set_ylim(0.0, 112.0)
     axes.set_title("in space")
     axes.set_ylabel("solved [%]")
+    legend_above(axes)
+
+
+def _starts(axes: Axes, run: xr.Dataset) -> None:
+    names = [str(name) for name in run["method"].values]
+    solved, stable = run["starts/solved"].values, run["starts/stable"].values
+    axes.barh(names, stable, color=COLOURS["rod"], height=0.7, label="stable")
+    axes.barh(names, solved - stable, left=stable, color=COLOURS["violet"], height=0.7, label="unstable")
+    axes.barh(names, 100.0 - solved, left=solved, color=COLOURS["grey"], height=0.7, alpha=0.35, label="not solved")
+    for place, (done, seconds) in enumerate(zip(solved, run["starts/time"].values)):
+        axes.text(100.8, place, f"{done:.0f} %   {seconds:.2g} s", va="center", fontsize=9)
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.set_xlim(0.0, 112.0)
+    axes.set_title("random starts in space, ends at 0.36 L: every method", loc="left")
+    axes.set_xlabel("starts [%], and CPU time of one")
     legend_above(axes)

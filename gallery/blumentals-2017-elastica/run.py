@@ -42,12 +42,12 @@ from scipy.optimize import brentq, fsolve
 from scipy.special import ellipe, ellipeinc, ellipj, ellipk
 
 from elver.cli.gallery import metric
-from elver.lie import se3, so3
+from elver.lie import se3
 from elver.optimal.conjugate import conjugate_points
 from elver.optimal.indirect_statics import RodSolution, solve_rod
 from elver.optimal.problem import End, RodProblem
-from elver.optimal.shooting import March
-from elver.optimal.static_flow import StaticFlow
+
+from .starts import METHODS, PROBLEMS, SINGLE, count, random_starts, single_shooting
 
 # ε², k, F, κ(-1), y(0), ½∫κ²: elliptic integrals, computed independently; not printed in the thesis
 TABLE = np.array(
@@ -236,62 +236,6 @@ def valleys(kappa: np.ndarray, Fx: np.ndarray, distance: np.ndarray) -> list[Sho
     return found
 
 
-# In space --------------------------------------------------------------------------------------------------------
-
-
-def shoot_in_space(
-    start: np.ndarray, *, halvings: int, measure: str = "logarithm", iterations: int = 30
-) -> tuple[np.ndarray, np.ndarray]:
-    """Costates Λ(0) (n, 6) after Newton steps from ``start``, and which of them meet the end; all at once.
-
-    ``halvings`` of a step that does not come nearer, 0 for whole steps. ``measure`` of the rotation at the end: its
-    logarithm, or the "diagonal" of R - 1 as in the thesis.
-    """
-    problem = rod(0.2, 1.0, (0, 1, 2))
-    flow = StaticFlow(problem)
-
-    def shot(x: np.ndarray, tangent: bool) -> tuple[np.ndarray, np.ndarray]:
-        n = len(x)
-        march = March(flow, np.zeros(n), np.ones(n), 32)
-        g, _, Phi, _ = march(np.tile(np.eye(4), (n, 1, 1)), x, tangent=tangent)
-        R, p = g[:, :3, :3], g[:, :3, 3] - (0.8, 0.0, 0.0)
-        Theta = so3.log(R)
-        turn = Theta if measure == "logarithm" else np.diagonal(R, axis1=1, axis2=2) - 1.0
-        slope = np.zeros((n, 6, 6))
-        if tangent:
-            slope[:, 3:, 3:] = R
-            slope[:, :3, :3] = so3.dexp_inv(Theta) if measure == "logarithm" else _diagonal_slope(R)
-            slope = slope @ Phi[:, :6, 6:]
-        return np.concatenate([turn, p], axis=1), slope
-
-    x, going = start.copy(), np.ones(len(start), dtype=bool)
-    for _ in range(iterations):
-        on = np.flatnonzero(going)
-        if not on.size:
-            break
-        r, J = shot(x[on], True)
-        size = np.linalg.norm(r, axis=1)
-        step = -(np.linalg.pinv(J, rcond=1e-8) @ r[..., None])[..., 0]
-        step *= np.minimum(1.0, 20.0 / np.maximum(np.linalg.norm(step, axis=1), 1e-12))[:, None]
-        part, worse = np.ones(on.size), np.arange(on.size)
-        for _ in range(halvings):
-            trial = x[on[worse]] + part[worse, None] * step[worse]
-            worse = worse[~(np.linalg.norm(shot(trial, False)[0], axis=1) < size[worse])]
-            if not worse.size:
-                break
-            part[worse] *= 0.5
-        if halvings:
-            part[worse] = 0.0  # no way down
-        x[on] += part[:, None] * step
-        going[on] = (part > 0.0) & (size > 1e-9) & (np.linalg.norm(x[on], axis=1) < 1e3)
-    return x, np.linalg.norm(shot(x, False)[0], axis=1) < 1e-7
-
-
-def _diagonal_slope(R: np.ndarray) -> np.ndarray:
-    """∂ diag(R)/∂ζ (n, 3, 3), ΔR = R ζ̂."""
-    return np.stack([np.diagonal(R @ so3.hat(e), axis1=1, axis2=2) for e in np.eye(3)], axis=2)
-
-
 # The page --------------------------------------------------------------------------------------------------------
 
 
@@ -391,8 +335,8 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
 
     # random guesses
     rng = np.random.default_rng(6)
-    count = 16 if quick else 100
-    shots = [shoot_once(MAP, (rng.uniform(-BOX[0], BOX[0]), rng.uniform(*BOX[1:]), 0.0)) for _ in range(count)]
+    guesses = 16 if quick else 100
+    shots = [shoot_once(MAP, (rng.uniform(-BOX[0], BOX[0]), rng.uniform(*BOX[1:]), 0.0)) for _ in range(guesses)]
     lowest_energy = Elastica.of(MAP).energy
     ratio = np.array([shot.energy / lowest_energy if shot.met else np.nan for shot in shots])
     data["random/energy"] = ("guess", ratio, {"units": "energy of one wave"})
@@ -425,16 +369,17 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
         )
 
     # in space
-    planar, full = rng.uniform(-2.0, 2.0, (count, 6)), rng.uniform(-2.0, 2.0, (count, 6))
+    planar, full = rng.uniform(-2.0, 2.0, (guesses, 6)), rng.uniform(-2.0, 2.0, (guesses, 6))
     planar[:, [0, 1, 5]] = 0.0
     full[:, 0] *= 0.7  # the couple of a twist in [-2, 2]
     solved = {}
-    cases = [("whole", 0, "logarithm")]
+    near = PROBLEMS["ends at 0.8 L"]()
+    cases = [("whole", 0, False)]
     if not quick:
-        cases += [("halved", 10, "logarithm"), ("whole, diagonal", 0, "diagonal")]
-    for name, halvings, measure in cases:
+        cases += [("halved", 10, False), ("whole, diagonal", 0, True)]
+    for name, halvings, diagonal in cases:
         for kind, start in (("planar", planar), ("full", full)):
-            x, met = shoot_in_space(start, halvings=halvings, measure=measure, iterations=12 if quick else 30)
+            x, met = single_shooting(near, start, halvings=halvings, diagonal=diagonal, iterations=12 if quick else 30)
             solved[name, kind] = 100.0 * np.mean(met)
             if (name, kind) == ("whole", "planar"):
                 force = np.linalg.norm(x[met, 3:], axis=1)
@@ -449,5 +394,28 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     metrics["space: force of the lowest mode"] = metric(
         np.median(force), "1", 43.929164, "planar mode, computed independently; 32 steps here", 5e-3
     )
-    coords = {"s": s, "kappa": kappa, "Fx": Fx, "case": [c[0] for c in cases], "kind": ["planar", "full"]}
+    # the same starts by every method
+    names = ["multiple shooting", "strain modes", "automatic"] if quick else [SINGLE, *METHODS]
+    folded = PROBLEMS["ends at 0.36 L"]()
+    starts = random_starts(folded, np.random.default_rng(1), 3 if quick else 100, 10.0)
+    outcomes = {name: count(folded, starts, name) for name in names}
+    percent = 100.0 / len(starts)
+    for part, values in (
+        ("solved", [o.solved * percent for o in outcomes.values()]),
+        ("stable", [o.stable_count * percent for o in outcomes.values()]),
+        ("equilibria", [float(o.equilibria) for o in outcomes.values()]),
+        ("time", [o.seconds / len(starts) for o in outcomes.values()]),
+    ):
+        data[f"starts/{part}"] = ("method", np.array(values))
+    metrics["starts in space: solved by the automatic choice"] = metric(
+        outcomes["automatic"].solved * percent, "%", 100.0, "wanted: 99 of 100, each in balance by an own check", 1.0
+    )
+    coords = {
+        "method": names,
+        "s": s,
+        "kappa": kappa,
+        "Fx": Fx,
+        "case": [c[0] for c in cases],
+        "kind": ["planar", "full"],
+    }
     return xr.Dataset(data, coords), metrics

@@ -160,6 +160,6 @@ def trouble(problem: RodProblem, step: float, segments: int, nodes: int, ringing
         text += f"; take segments={segments_needed(problem, step)} or more"
     if nodes < nodes_needed(problem, step):
         text += f"; {nodes} intervals along the rod do not resolve the step, take nodes={nodes_needed(problem, step)}"
-    longer = "take a longer step, more nodes, " if step < tau / CHI else "take more nodes, "
+    longer = "take a longer step, more nodes or segments, " if step < tau / CHI else "take more nodes or segments, "
     damp = "" if damped else "damp it with method=GeneralizedAlpha(rho_inf=0.8), "
     return f"{text}; {longer}{damp}or simulate with strain modes"

@@ -100,7 +100,8 @@ class March:
     def trouble(self) -> str:
         """What makes such steps hard, and what to do; the end of a message."""
         grid, scheme = self.grid, self.scheme
-        nodes, damped = grid.segments * grid.steps, scheme.alpha_f > 0.0 or scheme.gamma > 0.5
+        nodes = grid.segments * grid.steps
+        damped = scheme.alpha_f > 0.0 or scheme.gamma > 0.5 or grid.hybrid  # which takes no other scheme
         return trouble(grid.problem, scheme.step, grid.segments, nodes, self.records[-1].ringing, damped)
 
     # Newton ----------------------------------------------------------------------------------------------------

@@ -318,6 +318,7 @@ def test_progress_and_an_odd_duration():
         ({"inputs": {"force": np.nan}}, "input 'force'"),
         ({"segments": 0}, "segments = 0: give a whole number, at least 1"),
         ({"nodes": 2.5}, "nodes = 2.5: give a whole number"),
+        ({"nodes": np.nan}, "nodes = nan: give a whole number"),
         ({"nodes": 5}, "segments = 10, nodes = 5: give a node for each segment"),
         ({"max_iterations": 0}, "max_iterations = 0"),
         ({"tolerance": 0.0}, "tolerance = 0 rad: must be greater than zero"),

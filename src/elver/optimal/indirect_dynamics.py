@@ -111,7 +111,7 @@ def shooting_dynamics(
     if step > duration:
         raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
     for name, value in (("segments", segments), ("nodes", nodes), ("max_iterations", max_iterations)):
-        if int(value) != value or value < 1:
+        if not np.isfinite(value) or int(value) != value or value < 1:
             raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
     if nodes < segments:
         raise BadInput(f"segments = {segments}, nodes = {nodes}: give a node for each segment, at least")

@@ -43,6 +43,7 @@ MethodName: TypeAlias = Literal["auto", "modes", "indirect", "direct"]
 _BALANCED, _MET = 1e-5, 1e-7  # what a shape of the automatic choice may miss: part of its stress; L and rad at the tip
 _LOWER = 1e-6  # part of the energy by which another shape counts as lower
 _NEUTRAL = 1e-6  # second variation that counts as none, in EI/L
+_NUDGE = 0.2  # change of a curvature times L that leaves a saddle
 _START = 30  # elements of a direct method that only has to find a start
 
 
@@ -117,8 +118,9 @@ def rod_equilibrium(
     3. the answer is checked from its strain alone: imbalance below 1e-5 of its stress, ends met to 1e-7.
 
     Without a guess a saddle is left for a stable shape below it. With a guess the shape found near it stays the answer;
-    it is said by an :class:`ElverWarning`, with both energies, when the shape reached from rest has less energy, and
-    that one is kept as ``lower``. An unstable answer is always said. ``passed_over`` tells what was tried besides.
+    an :class:`ElverWarning` says, with both energies, when a descent from it or the strain modes from rest find one with
+    less energy, which is kept as ``lower``. An unstable answer is always said. ``passed_over`` tells what was tried
+    besides.
     """
     known: dict[str, tuple[Callable[..., RodShape], Callable[..., Any] | None]] = {
         "auto": (_auto, None),
@@ -304,8 +306,16 @@ def _confirmed(task: _Task, start: Guess, passed: dict[str, str], **options: Any
 
 
 def _descended(task: _Task, above: RodShape, passed: dict[str, str]) -> RodShape | None:
-    """A stable equilibrium with less energy, by the direct method from rest, which leaves saddles."""
-    start = _tried("direct", lambda: _direct(task, None, elements=_START), passed)
+    """A stable equilibrium with less energy than a saddle, by the direct method from beside it."""
+    L, turns = task.problem.length, [k for k in task.problem.component if k < 3]
+
+    def beside(s: Array) -> Array:
+        xi = above.strain(s)
+        for k in turns:  # of no symmetry, so that it has a part along every motion that lowers the energy
+            xi[:, k] += _NUDGE / L * np.cos((3.0 + k) * s / L + 0.7 * k)
+        return xi
+
+    start = _tried("direct", lambda: _direct(task, beside, elements=_START), passed)
     if start is None or not start.stable or start.energy > above.energy:
         return None
     shape = _confirmed(task, start, passed, load_stepping=False)
@@ -317,7 +327,7 @@ def _is_lower(shape: RodShape, other: RodShape) -> bool:
 
 
 def _lower(task: _Task, shape: RodShape) -> RodShape | None:
-    """An equilibrium reached from rest that has less energy: by the modes, and of a saddle by descent."""
+    """An equilibrium with less energy: of a saddle by descent, else by the modes from rest."""
     if shape.stable is False and (below := _descended(task, shape, {})) is not None:
         return below
     rest = _tried("modes", lambda: _modes(task, None), {})
@@ -331,8 +341,8 @@ def _say(shape: RodShape) -> None:
     if shape.lower is not None:
         message = (
             f"{name}: the shape near the guess has the energy {shape.energy:.6g} J{' and is unstable' * unstable}, and "
-            f"from rest one with {shape.lower.energy:.6g} J is reached (result.lower): the guess may be on the wrong "
-            "branch"
+            f"{'below it' if unstable else 'from rest'} one with {shape.lower.energy:.6g} J is reached (result.lower): "
+            "the guess may be on the wrong branch"
         )
     elif unstable:
         message = f"{name}: the shape found, energy {shape.energy:.6g} J, is unstable; try another guess=..."

@@ -118,9 +118,9 @@ def rod_equilibrium(
     3. the answer is checked from its strain alone: imbalance below 1e-5 of its stress, ends met to 1e-7.
 
     Without a guess a saddle is left for a stable shape below it. With a guess the shape found near it stays the answer;
-    an :class:`ElverWarning` says, with both energies, when a descent from it or the strain modes from rest find one with
-    less energy, which is kept as ``lower``. An unstable answer is always said. ``passed_over`` tells what was tried
-    besides.
+    an :class:`ElverWarning` says, with both energies, when a descent from it or the strain modes from rest find one
+    with less energy, which is kept as ``lower``. An unstable answer is always said. ``passed_over`` tells what was
+    tried besides.
     """
     known: dict[str, tuple[Callable[..., RodShape], Callable[..., Any] | None]] = {
         "auto": (_auto, None),

@@ -11,6 +11,7 @@ ring from step to step, and that grows into the instability of short steps long 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -228,13 +229,17 @@ class March:
 
 def _banded(matrix: Array) -> Array:
     """The diagonals of a matrix, for the solver."""
+    rows, inside = _band_of(len(matrix))
+    return np.asarray(np.where(inside, matrix[rows, np.arange(len(matrix))], 0.0))
+
+
+@cache
+def _band_of(n: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Row of the matrix for each diagonal and column, and whether there is one."""
     lower, upper = _BAND
-    n = len(matrix)
-    out = np.zeros((lower + upper + 1, n))
-    for k in range(-lower, upper + 1):
-        diagonal = np.diagonal(matrix, k)
-        out[upper - k, max(k, 0) : max(k, 0) + diagonal.size] = diagonal
-    return out
+    rows = np.arange(n) + np.arange(-upper, lower + 1)[:, None]
+    inside = (rows >= 0) & (rows < n)
+    return np.where(inside, rows, 0), inside
 
 
 def _gaps(ends: Array, starts: Array) -> Array:

@@ -95,9 +95,10 @@ def shooting_dynamics(
 
     Each end may be free, loaded, clamped, or partly held (``Hold``, ``Spherical``): pinned, guided, turned; the base
     may also be driven. ``method`` is Newmark (¼, ½), or, where an end is held by its reaction, generalized-α with
-    ρ∞ = 0.6: poses are held at each new instant, to the tolerance of Newton, and twists and accelerations of what is
-    held follow from the scheme (index 3), so they ring about zero. Newmark never damps that, and the reactions, which
-    ring with the accelerations, are then of no use; damped, they settle within some ten steps of a start that jumps.
+    ρ∞ = 0.6. Poses are held at each new instant, to the tolerance of Newton; twists and accelerations of what is held
+    follow from the scheme (index 3), and ring about zero. Newmark does not damp that: strain accelerations grow without
+    bound and twists near the held end become useless, while positions stay good for some periods. Damped, the ringing
+    of a start that jumps dies out.
 
     A step can be too *short*: errors along s enter the strain acceleration divided by h²/4, and ring. An
     :class:`ElverWarning` is given when this grows, before it is seen in positions, or when the nodes do not resolve the

@@ -26,6 +26,12 @@ by Ipopt under diag(R₁ᵀR - 1) = 0. Least-norm Newton steps solve more: about
 and nearly all with a line search. That planar guesses are the better ones is confirmed; the 12 % are not. The slope of
 the diagonal vanishes at every solution, which makes Newton slow, but does not lower these counts: they belong to the
 solver. Nor are unstable equilibria found from so small costates: nearly all that is solved ends in the lowest mode.
+
+Last, one hundred starts by every method of the library (:mod:`starts`): ends 0.36 apart, the shortening of the map, and
+costates in [-10, 10], far from any solution. Solved, and of these stable: single shooting 17 and 0, multiple shooting
+58 and 29, with load steps from rest 100 and 29, the direct method by multiple shooting 100 and 100, strain modes 77 and
+50, the automatic choice 100 and 71, in six equilibria of 1 to 4 times the lowest energy. In space the planar fold is
+not the lowest, and a saddle. Direct methods go down to minima; the others stay with what is near the start.
 """
 
 from __future__ import annotations

@@ -195,9 +195,9 @@ def test_orders_of_direct_methods(problem, exact):
 
 @pytest.mark.parametrize("problem", CURVED, ids=lambda problem: problem.__name__)
 def test_orders_of_strain_modes(problem, exact):
-    """Energies: polynomials gain a factor of more than three with each function, linear strains in elements are of fourth
-    order, twice that of the strain. Three is a bound from our own runs, which gain 4 to 20; the tip force 3.5, where its
-    error meets that of the reference."""
+    """Energies: polynomials gain a factor of more than three with each function, linear strains in elements are of
+    fourth order, twice that of the strain. Three is a bound from our own runs, which gain 4 to 20; the tip force 3.5,
+    where its error meets that of the reference."""
     strains = "reissner" if problem is stretchable else "kirchhoff"
 
     def off(basis) -> float:

@@ -25,9 +25,10 @@ def check_ends(problem: RodProblem) -> None:
             "both ends are free: 0 components of the poses are held, and at least 6 are needed to place a rod; "
             "clamp an end, or hold positions and turns with Hold(...)"
         )
+    if held >= 6:
+        return
     probe = problem.at(np.linspace(0.0, problem.length, 17))
-    placed = probe.turns or np.any(problem.base_wrench.dead) or np.any(problem.tip_wrench.dead)
-    if held < 6 and not placed:
+    if not (probe.turns or np.any(problem.base_wrench.dead) or np.any(problem.tip_wrench.dead)):
         raise BadInput(
             f"the base is {base.name} and the tip is {tip.name}: {held} components of the poses are held, and 6 are "
             "needed to place a rod on which no weight and no dead load acts; hold more"

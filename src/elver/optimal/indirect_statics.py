@@ -71,7 +71,9 @@ class EndCondition:
     def place(self, g: Array) -> tuple[Array, Array]:
         """(Θ; (p - p_hold)/L) (6,), and its slopes (6, 12)."""
         place, slope = np.zeros(6), np.zeros((6, 12))
-        if self.end.rotation_axes:
+        if np.array_equal(g, self.end.pose):  # where a clamped base stays all the time
+            slope[range(3), range(3)] = 1.0
+        elif self.end.rotation_axes:
             place[:3] = so3.log(self.end.pose[:3, :3].T @ g[:3, :3])
             slope[:3, :3] = so3.dexp_inv(place[:3])
         place[3:] = (g[:3, 3] - self.end.pose[:3, 3]) / self.length
@@ -320,7 +322,7 @@ class _Solver:
                 raise BadInput(f"guess returned shape {values.shape} for {s.size} positions; return ({s.size}, 6)")
             return values
 
-        fine = np.unique(np.concatenate([nodes, np.linspace(0.0, problem.length, 65)]))
+        fine = nodes if nodes.size > 32 else np.unique(np.concatenate([nodes, np.linspace(0.0, problem.length, 33)]))
         base = problem.base.pose if problem.base.held or not problem.tip.held else np.eye(4)
         g = magnus(field, fine, 4, base)[np.searchsorted(fine, nodes)]
         if not problem.base.is_clamped and problem.tip.is_clamped:

@@ -130,6 +130,24 @@ def test_tangent_is_the_derivative_of_the_map(name, size):
         assert rate == pytest.approx(se3.dexp_inv(x) @ xi, abs=1e-12)
 
 
+@pytest.mark.parametrize("name", ["exp", "cayley"])
+def test_tangents_of_a_map_and_of_its_inverse(name):
+    """Lemmas 6.2.1 and 6.2.2 of the thesis: τ(-θ) = τ(θ)⁻¹ and dτ(θ)⁻¹ δ = dτ(-θ)⁻¹ Ad(τ(-θ)) δ, to 1e-12."""
+    rng = np.random.default_rng(6)
+
+    def pose(x):
+        R, p = (np.array(ca.evalf(part)) for part in retract(ca.DM(x), name))
+        return se3.pose(R, p.ravel())
+
+    def inverse(x, xi):
+        return np.array(ca.evalf(inverse_tangent(ca.DM(x), ca.DM(xi), name))).ravel()
+
+    for _ in range(20):
+        x, delta = rng.standard_normal((2, 6))
+        assert pose(-x) @ pose(x) == pytest.approx(np.eye(4), abs=1e-12)
+        assert inverse(-x, delta) == pytest.approx(inverse(x, se3.Ad(pose(-x)) @ delta), abs=1e-12)
+
+
 def test_second_derivatives_are_continuous_across_the_switch():
     symbol = ca.SX.sym("x", 6)
     R, p = retract(symbol, "exp")

@@ -46,7 +46,7 @@ Array: TypeAlias = NDArray[np.float64]
 _ESCAPES = 4
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DirectSolution(RodResult):
     """A stationary shape of a rod found by a direct method."""
 

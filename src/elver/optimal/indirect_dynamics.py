@@ -49,7 +49,7 @@ Progress: TypeAlias = Callable[[float, float], None]
 _PROGRESS_SECONDS = 0.2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RodMotion:
     """A motion of a rod, time first; six-vectors angular first, in the axes of the sections."""
 
@@ -63,6 +63,10 @@ class RodMotion:
     strain_acceleration: Array  # (T,) largest of the second rate of the free strains, in 1/(L s²)
     ringing: Array  # (T,) part of it that changes sign from step to step, over the part that does not
     growth: float  # what shooting over one segment amplifies by, from its law
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s"
+        return f"<RodMotion of {len(self.s)} nodes: {len(self.time)} instants, {span}>"
 
     @property
     def tip(self) -> Array:

@@ -13,7 +13,7 @@ Six-vectors are angular first, in section axes. Residuals are measured in length
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -24,9 +24,10 @@ from numpy.typing import ArrayLike, NDArray
 from elver.errors import BadInput, NotConverged, positive
 from elver.lie import se3, so3
 from elver.lie.integration import magnus
+from elver.optimal.balance import balance
 from elver.optimal.checks import check_ends
 from elver.optimal.problem import End, EndWrench, RodProblem
-from elver.optimal.result import RodResult, StrainField
+from elver.optimal.result import RodResult, StrainField, strain_of
 from elver.optimal.shooting import Condition, Shot, mesh, refine, shoot
 from elver.optimal.static_flow import Form, Integrator, March, StaticFlow
 from elver.system import Inputs, State, System
@@ -109,7 +110,7 @@ class EndCondition:
 # The solution ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RodSolution(RodResult):
     """An equilibrium along s: ``s`` (n,) [m], ``g`` (n, 4, 4), ``xi`` (n, 6), ``stress`` Λ (n, 6) [N m, N]."""
 
@@ -128,7 +129,7 @@ class RodSolution(RodResult):
     error: float
     """Estimate of the integration error, in lengths of the rod, radians, EI/L and EI/L²."""
     load_steps: int
-    shot: Shot = field(repr=False)
+    shot: Shot
 
     @cached_property
     def _energies(self) -> tuple[float, float]:
@@ -294,77 +295,36 @@ class _Solver:
         problem = self.problem
         if isinstance(guess, RodResult):
             return self.nodes, *_moved_guess(guess, problem, self.nodes)
-        if isinstance(guess, State):
-            if system is None:
-                raise BadInput("guess is a State: give the System it belongs to, instead of a RodProblem")
-            q = guess.q[system.coordinates(system.rod)]
-            nodes, g, x = self.from_strain(lambda s: system.rod.strain(s, q))
-            if system.free:
-                g = guess.g @ se3.inverse(g[0]) @ g
-            return nodes, g, self.balanced(nodes, g, x) if problem.tip.held else x
         if guess is None:
             return self.from_strain(_reaching(problem))
-        if callable(guess):
-            return self.from_strain(guess)
-        constant = np.asarray(guess, dtype=float)
-        if constant.shape != (6,):
-            raise BadInput(f"guess has shape {constant.shape}: give a strain (6,), a function of s, or a solution")
-        return self.from_strain(lambda s: np.tile(constant, (s.size, 1)))
+        state = guess if isinstance(guess, State) else getattr(guess, "state", None)
+        base = state.g if isinstance(state, State) and system is not None and system.free else None
+        return self.from_strain(strain_of(guess, problem, system), base)
 
-    def from_strain(self, strain: StrainField) -> tuple[Array, Array, Array]:
-        """Poses of a strain field, and the stresses of its law (of weightless pieces, where strains are held)."""
+    def from_strain(self, strain: StrainField, base: Array | None = None) -> tuple[Array, Array, Array]:
+        """Poses of a strain field, and the stresses of its law; stresses of constrained strains are those in balance.
+
+        ``base`` is where the base is, unless the ends say so.
+        """
         nodes, problem = self.nodes, self.problem
         free = list(problem.component)
-
-        def field(s: Array) -> Array:
-            values = np.asarray(strain(s), dtype=float)
-            if values.shape != (s.size, 6):
-                raise BadInput(f"guess returned shape {values.shape} for {s.size} positions; return ({s.size}, 6)")
-            return values
-
         fine = nodes if nodes.size > 32 else np.unique(np.concatenate([nodes, np.linspace(0.0, problem.length, 33)]))
-        base = problem.base.pose if problem.base.held or not problem.tip.held else np.eye(4)
-        g = magnus(field, fine, 4, base)[np.searchsorted(fine, nodes)]
+        if base is None:
+            base = problem.base.pose if problem.base.held or not problem.tip.held else np.eye(4)
+        g = magnus(strain, fine, 4, base)[np.searchsorted(fine, nodes)]
         if not problem.base.is_clamped and problem.tip.is_clamped:
             g = problem.tip.pose @ se3.inverse(g[-1]) @ g
         inside = np.clip(nodes, 1e-9 * problem.length, (1.0 - 1e-9) * problem.length)
         sections = problem.at(inside)
-        xi = field(inside)
-        x = np.zeros((nodes.size, 6))
-        x[:, free] = sections.stress(xi)[0][:, free]
-        if guess_is_rest := bool(np.allclose(xi, sections.rest_strain)):
-            x[:] = 0.0
-        # forces of constrained strains: the wrench at the tip carried back
-        if not problem.tip.held or guess_is_rest:
+        xi = strain(inside)
+        if np.allclose(xi, sections.rest_strain):
             F = problem.tip_wrench.at(g[-1])[0] if not problem.tip.held else np.zeros(6)
-            carried = se3.coAd(se3.inverse(g) @ g[-1]) @ F
-            rest = [c for c in range(6) if c not in free]
-            x[:, rest] = carried[:, rest]
+            x = se3.coAd(se3.inverse(g) @ g[-1]) @ F
+            x[:, free] = 0.0
+        else:
+            x = balance(problem, strain, g[0], nodes).stress
+            x[:, free] = sections.stress(xi)[0][:, free]
         return nodes, g, x
-
-    def balanced(self, nodes: Array, g: Array, x: Array) -> Array:
-        """Stresses with those of constrained strains in balance, as well as may be, with the couples of the law.
-
-        RC = M_tip + (p_tip - p) × F_tip + (moment of the loads beyond s) at all nodes, least squares for the wrench
-        that the held tip exerts.
-        """
-        free = list(self.problem.component)
-        couples = [c for c in free if c < 3]
-        # loads beyond each node, by the trapezoidal rule
-        load = se3.coAd(g) @ self.problem.body_load(nodes, g)[0][..., None]
-        pieces = 0.5 * np.diff(nodes)[:, None] * (load[:-1, :, 0] + load[1:, :, 0])
-        beyond = np.concatenate([np.cumsum(pieces[::-1], axis=0)[::-1], np.zeros((1, 6))])
-        at_tip = np.tile(np.eye(6), (nodes.size, 1, 1))
-        at_tip[:, :3, 3:] = so3.hat(g[-1, :3, 3])  # wrenches at the world's origin
-        to_section = se3.coAd(se3.inverse(g))
-        known = (to_section @ beyond[..., None])[..., 0]
-        per_unit = to_section @ at_tip
-        unit = np.array([1.0, 1.0, 1.0, 1.0 / self.L, 1.0 / self.L, 1.0 / self.L])
-        rows, rest = (per_unit * unit)[:, couples].reshape(-1, 6), (x - known)[:, couples].ravel()
-        F_tip = unit * np.linalg.lstsq(rows, rest, rcond=1e-9)[0]
-        balanced = known + per_unit @ F_tip
-        balanced[:, free] = x[:, free]
-        return np.asarray(balanced)
 
     # Load steps -----------------------------------------------------------------------------------------------
 

@@ -47,13 +47,13 @@ _NUDGE = 0.2  # change of a curvature times L that leaves a saddle
 _START = 30  # elements of a direct method that only has to find a start
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RodShape(RodResult):
     """An equilibrium of one rod, whatever found it."""
 
     method: str
     """What found it: "modes", "indirect" or "direct"."""
-    problem: RodProblem = field(repr=False)
+    problem: RodProblem
     s: Array
     """Nodes (n,) [m]."""
     g: Array
@@ -72,11 +72,19 @@ class RodShape(RodResult):
     potential."""
     found: Any
     """The result of the method itself."""
-    field_of: StrainField = field(repr=False)
+    field_of: StrainField
     passed_over: dict[str, str] = field(default_factory=dict)
     """Of the automatic choice: what else was tried, and why it is not the answer."""
     lower: RodShape | None = None
     """Another equilibrium with less energy, where one was seen: this one may be on the wrong branch."""
+
+    def __repr__(self) -> str:
+        x, y, z = self.g[-1, :3, 3]
+        verdict = {True: "stable", False: "unstable", None: "stability not said"}[self.stable]
+        return (
+            f"<{self.problem.name!r} in balance, by {self.method}: tip ({x:.6g}, {y:.6g}, {z:.6g}) m, "
+            f"energy {self.energy:.6g} J, {verdict}>"
+        )
 
     def strain(self, s: ArrayLike) -> Array:
         """ξ (n, 6) at ``s`` (n,) [m]."""

@@ -38,6 +38,10 @@ class RodResult(ABC):
     g: Array
     stress: Array
 
+    def __repr__(self) -> str:
+        x, y, z = self.g[-1, :3, 3]
+        return f"<{type(self).__name__} of {self.problem.name!r}: tip ({x:.6g}, {y:.6g}, {z:.6g}) m>"
+
     @abstractmethod
     def strain(self, s: ArrayLike) -> Array:
         """ξ (n, 6) at ``s`` (n,) [m]."""

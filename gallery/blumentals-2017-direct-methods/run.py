@@ -44,9 +44,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from scipy.optimize import brentq
-from scipy.special import ellipe, ellipj, ellipk, elliprd, elliprf
+from scipy.special import ellipe, ellipj, ellipk
 
 import elver as ev
+from elver.analytic.elliptic import second_kind
 from elver.cli.gallery import metric
 from elver.lie import se3, so3
 from elver.optimal.direct import DirectSolution, direct_equilibrium
@@ -122,19 +123,6 @@ def sampled(found: DirectSolution, count: int = 121) -> np.ndarray:
 
 
 # Convergence -----------------------------------------------------------------------------------------------------
-
-
-def second_kind(phi: np.ndarray, m: float) -> np.ndarray:
-    """E(φ|m) by Carlson's integrals.
-
-    SciPy's ellipeinc errs by 0.19 at φ = 1.0906849890329542, m = 0.09871763252779145, a node of a mesh here (its issue
-    19498).
-    """
-    turns = np.round(phi / np.pi)
-    sine, cosine = np.sin(phi - np.pi * turns), np.cos(phi - np.pi * turns)
-    y = 1.0 - m * sine**2
-    within = sine * elliprf(cosine**2, y, 1.0) - m * sine**3 / 3.0 * elliprd(cosine**2, y, 1.0)
-    return np.asarray(within + 2.0 * turns * ellipe(m))
 
 
 def elastica(s: np.ndarray, distance: float) -> tuple[np.ndarray, float, float]:

@@ -45,8 +45,9 @@ import numpy as np
 import xarray as xr
 from scipy.integrate import ODEintWarning, cumulative_simpson, odeint
 from scipy.optimize import brentq, fsolve
-from scipy.special import ellipe, ellipeinc, ellipj, ellipk
+from scipy.special import ellipe, ellipj, ellipk
 
+from elver.analytic.elliptic import second_kind
 from elver.cli.gallery import metric
 from elver.lie import se3
 from elver.optimal.conjugate import conjugate_points
@@ -101,7 +102,7 @@ class Elastica:
         """(n, 2)."""
         root, m = np.sqrt(self.force), self.modulus**2
         _, cn, _, am = ellipj(root * (s + 1.0), m)
-        return np.stack([2.0 * ellipeinc(am, m) / root - (s + 1.0), 2.0 * self.modulus / root * (1.0 - cn)], axis=1)
+        return np.stack([2.0 * second_kind(am, m) / root - (s + 1.0), 2.0 * self.modulus / root * (1.0 - cn)], axis=1)
 
     @property
     def energy(self) -> float:

@@ -30,8 +30,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import xarray as xr
-from scipy.special import ellipeinc, ellipj
+from scipy.special import ellipj
 
+from elver.analytic.elliptic import second_kind
 from elver.cli.gallery import metric
 from elver.lie import se3
 from elver.optimal.direct_maps import Map, integrate, inverse_tangent, retract, step
@@ -71,7 +72,7 @@ def periodic_exact(s: np.ndarray) -> np.ndarray:
     """Centreline (n, 3)."""
     m = MODULUS**2
     _, cn, _, am = ellipj(BETA * s, m)
-    return np.stack([2.0 * ellipeinc(am, m) / BETA - s, 0.0 * s, -2.0 * MODULUS / BETA * (1.0 - cn)], axis=1)
+    return np.stack([2.0 * second_kind(am, m) / BETA - s, 0.0 * s, -2.0 * MODULUS / BETA * (1.0 - cn)], axis=1)
 
 
 def twisted(s: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from scipy.integrate import quad, solve_bvp, solve_ivp
 from scipy.special import ellipeinc, ellipj, ellipk, ellipkinc
 
 from elver import analytic
-from elver.analytic.elliptic import first_kind, jacobi
+from elver.analytic.elliptic import first_kind, jacobi, second_kind
 from elver.errors import BadInput, NotConverged
 from elver.lie import integration, se3
 
@@ -299,3 +299,9 @@ def test_elliptic_functions_near_the_hyperbolic_limit():
     u = np.linspace(0, 5, 11)
     sn, cn, dn, _ = jacobi(u, 1e-14)
     np.testing.assert_allclose([sn, cn, dn], [np.tanh(u), 1 / np.cosh(u), 1 / np.cosh(u)], atol=1e-12)
+
+
+@pytest.mark.parametrize(("phi", "m"), [(0.4, 0.3), (1.9, 0.7), (5.8, 0.2), (1.0906849890329542, 0.09871763252779145)])
+def test_integral_of_the_second_kind(phi, m):
+    exact = quad(lambda t: np.sqrt(1.0 - m * np.sin(t) ** 2), 0.0, phi, epsabs=1e-13)[0]
+    assert second_kind(np.array([phi]), m)[0] == pytest.approx(exact, abs=1e-12)

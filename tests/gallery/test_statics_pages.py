@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 
 from elver.cli.folders import folder, load_module
 from elver.optimal.direct import direct_equilibrium
@@ -26,12 +25,6 @@ def test_energy_around_an_equilibrium_is_stationary_there():
 
 def test_a_ring_of_a_quarter_couple_turns_by_a_right_angle():
     assert statics.turn(statics.ring(0.25)) == pytest.approx(90.0, abs=1e-6)
-
-
-@pytest.mark.parametrize(("phi", "m"), [(0.4, 0.3), (1.9, 0.7), (5.8, 0.2), (1.0906849890329542, 0.09871763252779145)])
-def test_integral_of_the_second_kind(phi, m):
-    exact = quad(lambda t: np.sqrt(1.0 - m * np.sin(t) ** 2), 0.0, phi, epsabs=1e-13)[0]
-    assert direct.second_kind(np.array([phi]), m)[0] == pytest.approx(exact, abs=1e-12)
 
 
 def test_elastica_meets_its_ends_and_its_length():

@@ -29,8 +29,8 @@ solver. Nor are unstable equilibria found from so small costates: nearly all tha
 
 Last, one hundred starts by every method of the library (:mod:`starts`): ends 0.36 apart, the shortening of the map, and
 costates in [-10, 10], far from any solution. Solved, and of these stable: single shooting 17 and 0, multiple shooting
-58 and 29, with load steps from rest 100 and 29, direct methods, both, 100 and 100, strain modes 77 and
-50, the automatic choice 100 and 71, in six equilibria of 1 to 4 times the lowest energy. In space the planar fold is
+56 and 33, with load steps from rest 100 and 33, direct methods, both, 100 and 100, strain modes 77 and 50, the
+automatic choice 100 and 71, in six equilibria of 1 to 4 times the lowest energy. In space the planar fold is
 not the lowest, and a saddle. Direct methods go down to minima; the others stay with what is near the start.
 """
 

@@ -53,11 +53,3 @@ def test_the_examples_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None
     assert space["bent"].stable  # type: ignore[attr-defined]
     for run in ("run", "swing", "swim", "soft"):
         assert space[run].attrs["status"] == "complete"  # type: ignore[attr-defined]
-
-
-def test_the_examples_of_the_methods_page_run() -> None:
-    text = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
-    space: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", text, re.S):
-        exec(compile(block, "methods.md", "exec"), space)
-    assert space["run"].attrs["status"] == "complete"  # type: ignore[attr-defined]

@@ -31,7 +31,9 @@ _HOME = {
         "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler simulate "
         "state_at"
     ),
-    "elver.io": "RunFile load read_urdf save",
+    "elver.io": (
+        "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save save_model"
+    ),
     "elver.mechanism": (
         "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
         "Spherical Universal mdh_chain"
@@ -121,7 +123,18 @@ if TYPE_CHECKING:
         simulate,
         state_at,
     )
-    from elver.io import RunFile, load, read_urdf, save
+    from elver.io import (
+        ContinuationStudy,
+        EquilibriumStudy,
+        Model,
+        RunFile,
+        SimulationStudy,
+        load,
+        load_model,
+        read_urdf,
+        save,
+        save_model,
+    )
     from elver.mechanism import (
         Clamped,
         Cylindrical,

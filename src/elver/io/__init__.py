@@ -1,14 +1,57 @@
-"""Files: runs as netCDF with names, units and the whole model inside; models as JSON.
+"""Files: runs as netCDF with names, units and the whole model inside; models as JSON and as TOML model files.
 
 save(run, "arm.nc"); run = load("arm.nc")             a finished run, there and back
 with RunFile("arm.nc") as file: file.append(chunk)    a run that grows while it is computed
 encode(system), decode(data)                          a model as plain JSON values, there and back
+save_model("arm.toml", system), load_model(...)       a model file: robot, inputs and study, there and back
 collect({"soft": run_1, "stiff": run_2}), part(...)   several runs in one dataset
 read_urdf("arm.urdf")                                 a robot of rigid links from a URDF file
+
+Names are loaded when they are first used: a look at a model file needs no xarray.
 """
 
-from elver.io.files import RunFile, collect, load, part, save
-from elver.io.model import Table, decode, dumps, encode, loads
-from elver.io.urdf import read_urdf
+# ruff: noqa: F401 (imported for type checkers only)
+from __future__ import annotations
 
-__all__ = ["RunFile", "Table", "collect", "decode", "dumps", "encode", "load", "loads", "part", "read_urdf", "save"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "files": "RunFile collect load part save",
+    "model": "Table decode dumps encode loads",
+    "toml_model": (
+        "ContinuationStudy EquilibriumStudy Model SimulationStudy check_model load_model save_model"
+    ),
+    "toml_schema": "model_schema",
+    "urdf": "read_urdf",
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
+
+__all__ = sorted(_MODULE)
+
+if TYPE_CHECKING:
+    from elver.io.files import RunFile, collect, load, part, save
+    from elver.io.model import Table, decode, dumps, encode, loads
+    from elver.io.toml_model import (
+        ContinuationStudy,
+        EquilibriumStudy,
+        Model,
+        SimulationStudy,
+        check_model,
+        load_model,
+        save_model,
+    )
+    from elver.io.toml_schema import model_schema
+    from elver.io.urdf import read_urdf
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE:
+        raise AttributeError(f"module 'elver.io' has no attribute {name!r}")
+    value = getattr(import_module(f"elver.io.{_MODULE[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -312,10 +312,10 @@ def _array_from(item: dict[str, Any]) -> np.ndarray:
 
 
 @functools.cache
-def _model_classes() -> dict[str, type]:
+def _model_classes(packages: tuple[str, ...] = MODEL_PACKAGES) -> dict[str, type]:
     """Every dataclass of the packages that models are made of, by its name."""
     classes: dict[str, type] = {"Table": Table, "Code": Code}
-    for package in MODEL_PACKAGES:
+    for package in packages:
         if importlib.util.find_spec(package) is None:
             continue
         module = importlib.import_module(package)

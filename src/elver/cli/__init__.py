@@ -1,4 +1,4 @@
-"""The command line: ``elver gallery | bench | warmup | version``.
+"""The command line: ``elver new | check | run | equilibrium | info | schema | gallery | bench | warmup | version``.
 
 Only this layer prints and sets exit codes: 0 done, 1 could not solve (or a metric missed its tolerance),
 2 bad input, 130 interrupted. Importing it loads neither NumPy nor Numba, so that help appears at once; each
@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+
+from elver.cli.model_commands import add_model_commands
 
 __all__ = ["app", "main"]
 
@@ -54,6 +56,7 @@ gallery_app = typer.Typer(
     help="Published results, reproduced: list them, run one.\n\nExample:  elver gallery run elastica --quick",
     no_args_is_help=True,
 )
+add_model_commands(app)
 app.add_typer(gallery_app, name="gallery")
 
 

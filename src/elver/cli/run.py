@@ -1,0 +1,181 @@
+"""Doing the study of a model file: progress on the screen, results in a netCDF file that grows."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from elver.cli.check import changes_of, told_warnings
+from elver.errors import BadInput
+from elver.io.toml_model import ContinuationStudy, Model, SimulationStudy, load_model
+
+__all__ = ["equilibrium_of_file", "run_file"]
+
+
+def run_file(
+    file: Path, out: Path | None, settings: Sequence[str], *, as_json: bool = False, outside: bool = False
+) -> None:
+    """Do the study of a model file."""
+    with told_warnings() as heard:
+        model = load_model(file, changes=changes_of(settings), outside=outside)
+        if model.study is None:
+            raise BadInput(
+                f'{file}: study: it has no study; add [study] with kind = "simulation" and duration = "1 s", or use '
+                "'elver equilibrium'"
+            )
+        target = out or Path(f"{file.stem}.nc")
+        if target.resolve() == file.resolve():
+            raise BadInput(f"--out {target}: that is the model file itself; choose another name, such as run.nc")
+        if isinstance(model.study, SimulationStudy):
+            result = _simulate(model, model.study, target)
+        elif isinstance(model.study, ContinuationStudy):
+            result = _continue(model, model.study, target)
+        else:
+            result = _equilibrium(model)
+    result = {"model": str(file), "study": model.study.kind, **result, "warnings": heard}
+    if as_json:
+        print(json.dumps(result, ensure_ascii=False))
+    elif "equilibrium" in result:
+        _show_equilibrium(result)
+    else:
+        console = Console(highlight=False)
+        text = ", ".join(f"{result[key]} {key}" for key in ("steps", "points") if key in result)
+        if "speed" in result:
+            text += f", t = {result['end']:g} s in {result['wall']:.2f} s ({result['speed']:.3g} times real time)"
+        console.print(f"[green]{result['status']}[/green]: {text}")
+        console.print(f"  {target}", soft_wrap=True)
+
+
+def equilibrium_of_file(
+    file: Path, settings: Sequence[str], *, as_json: bool = False, outside: bool = False
+) -> None:
+    """Print the state at rest of a model file."""
+    with told_warnings() as heard:
+        model = load_model(file, changes=changes_of(settings), outside=outside)
+        result = {"model": str(file), **_equilibrium(model), "warnings": heard}
+    if as_json:
+        print(json.dumps(result, ensure_ascii=False))
+    else:
+        _show_equilibrium(result)
+
+
+# Studies ----------------------------------------------------------------------------------------------------
+
+
+def _simulate(model: Model, study: SimulationStudy, target: Path) -> dict[str, Any]:
+    from elver.integrators import simulate
+    from elver.statics import equilibrium
+
+    state = study.state
+    if isinstance(state, str):
+        state = equilibrium(model.system, model.inputs) if state == "equilibrium" else None
+    began = time.perf_counter()
+    with _progress(study.duration) as progress:
+        run = simulate(
+            model.system, state, study.duration, study.step, study.method, model.inputs,
+            start=study.start, every=study.every, file=target, progress=progress,
+        )  # fmt: skip
+    wall = max(time.perf_counter() - began, 1e-9)
+    times = run["time"].values
+    return {
+        "file": str(target),
+        "status": run.attrs["status"],
+        "steps": int(times.size - 1),
+        "end": float(times[-1]),
+        "wall": wall,
+        "speed": float(times[-1] - times[0]) / wall,
+    }
+
+
+@contextlib.contextmanager
+def _progress(duration: float) -> Iterator[Callable[[float, float], None]]:
+    """A bar with the simulated time and the speed relative to real time; nothing where no one looks."""
+    console = Console(stderr=True, highlight=False)
+    bar = Progress(
+        TextColumn("t = {task.fields[now]:.3g} of {task.fields[end]:.3g} s"),
+        BarColumn(),
+        TextColumn("{task.fields[speed]:.3g} times real time"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    began = time.perf_counter()
+    with bar:
+        task = bar.add_task("", total=duration, now=0.0, end=duration, speed=0.0)
+
+        def moved(now: float, end: float) -> None:
+            done = now - (end - duration)
+            speed = done / max(time.perf_counter() - began, 1e-9)
+            bar.update(task, completed=done, now=now, end=end, speed=speed)
+
+        yield moved
+
+
+def _continue(model: Model, study: ContinuationStudy, target: Path) -> dict[str, Any]:
+    from elver import io
+    from elver.statics import continuation
+
+    branch = continuation(
+        model.system, study.over, study.stop, study.start, model.inputs,
+        step=study.step, max_points=study.max_points, tolerance=study.tolerance,
+    )  # fmt: skip
+    system = model.system
+    unit = system.channels[system.channel_names.index(study.over)].unit
+    data: dict[str, Any] = {
+        "value": ("point", branch.values, {"units": unit, "long_name": study.over}),
+        "stable": ("point", branch.stable),
+        "q": (("point", "coordinate"), np.array([e.state.q for e in branch.equilibria])),
+    }
+    for part in system.mechanism.parts:
+        data[f"{part.name}/position"] = (("point", "xyz"), branch.positions(part), {"units": "m"})
+    coordinates = {"coordinate": list(system.coordinate_names), "xyz": ["x", "y", "z"]}
+    attributes = {"title": f"elver continuation over {study.over}", "model": io.dumps(system), "status": "complete"}
+    io.save(xr.Dataset(data, coordinates, attributes), target)
+    found = [{"kind": point.kind, "value": float(point.value)} for point in branch.points]
+    return {"file": str(target), "status": "complete", "points": len(branch.equilibria), "special": found}
+
+
+def _equilibrium(model: Model) -> dict[str, Any]:
+    from elver.io.toml_model import EquilibriumStudy
+    from elver.statics import equilibrium
+
+    study = model.study if isinstance(model.study, EquilibriumStudy) else EquilibriumStudy()
+    found = equilibrium(
+        model.system, model.inputs, tolerance=study.tolerance, max_iterations=study.max_iterations
+    )
+    names = model.system.channel_names
+    return {
+        "equilibrium": {part.name: found.pose(part).tolist() for part in model.system.mechanism.parts},
+        "q": dict(zip(model.system.coordinate_names, found.state.q.tolist())),
+        "multipliers": found.multipliers,
+        "inputs": dict(zip(names, found.inputs.tolist())),
+        "stable": bool(found.stable),
+        "iterations": int(found.iterations),
+        "residual": float(found.residual),
+    }
+
+
+def _show_equilibrium(result: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    verdict = "[green]stable[/green]" if result["stable"] else "[yellow]not stable[/yellow]"
+    console.print(f"equilibrium, {verdict}, {result['iterations']} Newton steps, residual {result['residual']:.1e}")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("part (tip of a rod)", "x [m]", "y [m]", "z [m]"):
+        table.add_column(column, justify="left" if column.startswith("part") else "right")
+    for name, pose in result["equilibrium"].items():
+        table.add_row(name, *(f"{pose[k][3]:.6g}" for k in range(3)))
+    console.print(table)
+    for name, value in result["multipliers"].items():
+        console.print(f"  {name} = {value:.6g}", markup=False)

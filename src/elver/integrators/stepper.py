@@ -1,0 +1,94 @@
+"""A motion that is advanced piece by piece, for programs that decide on the inputs while it runs.
+
+``simulate`` knows its inputs and its end beforehand. A live view, a controller or a game does not: a stepper keeps the
+state and the scratch arrays of the compiled steps between calls, takes new inputs whenever they come, and survives a
+step that fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elver.actuation import Signal
+from elver.dynamics.forward import forward_dynamics
+from elver.errors import BadInput, NotConverged, positive
+from elver.integrators.method import Method, OneStep
+from elver.integrators.simulate import _March
+from elver.mechanism import Driven
+from elver.system import Inputs, State, System
+
+__all__ = ["Stepper"]
+
+Array: TypeAlias = NDArray[Any]
+
+
+class Stepper:
+    """Steps of one length [s] from a state, with inputs that may be replaced between calls.
+
+    >>> stepper = Stepper(system, system.rest(), step=1e-3, method=GeneralizedAlpha(rho_inf=0.6))
+    >>> stepper.advance(16)
+    >>> stepper.inputs = {"pull": 5.0}
+    """
+
+    def __init__(
+        self, system: System, state: State, step: float, method: Method, inputs: Inputs | None = None
+    ) -> None:
+        self.system, self.method = system, method
+        self.step = positive("step", step, "s")
+        if not isinstance(method, OneStep):
+            raise BadInput(f"method = {method!r}: a stepper takes Newmark(), HHT() or GeneralizedAlpha()")
+        self.signals: tuple[Signal, ...] = system.signals(inputs)
+        self.start(state)
+
+    def start(self, state: State) -> None:
+        """Go on from ``state``, with the accelerations that the inputs ask for there."""
+        system = self.system
+        system.check_state(state)
+        if isinstance(system.mechanism.base, Driven):
+            g, eta, eta_dot = system.mechanism.base.motion.at(state.time)
+            state = state.with_(g=g, eta=eta, eta_dot=eta_dot)
+        state = forward_dynamics(system, state, dict(zip(system.channels, self.signals, strict=True)))
+        self._march = _March(system, state, self.method, self.signals)
+        self.time = state.time
+        self.u = system.input_vector(self.signals, self.time)
+        self.iterations = 0
+
+    def advance(self, count: int, calm: float = 0.0) -> None:
+        """Do ``count`` steps; :class:`NotConverged` where one fails, with the state before that step kept.
+
+        ``calm`` [1/s] is a damping in proportion to the mass, M q̈ + calm M q̇ + ... = 0, split off and solved exactly
+        once per call: rates are multiplied by exp(-calm h count), which keeps closures. Imposed rates stay as given.
+        """
+        if count < 1:
+            return
+        march = self._march
+        march.signals = self.signals
+        times = self.time + self.step * np.arange(count + 1.0)
+        done, out = march.advance(times)
+        self.time = float(times[done])
+        self.u = out["inputs"][-1]
+        self.iterations = int(out["iterations"][1:].max(initial=0))
+        if calm > 0.0:
+            decay = np.exp(-calm * self.step * done)
+            march.q[1] *= decay
+            march.rates[0] *= decay
+            march.twist[0] *= decay
+        if done < count or not np.all(np.isfinite(march.q)):
+            raise NotConverged(
+                f"Newton failed at t = {self.time:.3f} s, even with a step of "
+                f"{self.step / 2**self.method.halvings:.1e} s"
+            )
+
+    @property
+    def state(self) -> State:
+        """Where the system is now."""
+        march = self._march
+        g = np.eye(4)
+        g[:3, :3], g[:3, 3] = march.base[:3], march.base[3]
+        return State(
+            march.q[0].copy(), march.q[1].copy(), march.q[2].copy(), g, march.twist[0].copy(), march.twist[1].copy(),
+            march.multipliers.copy(), self.time,
+        )  # fmt: skip

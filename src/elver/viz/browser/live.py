@@ -1,0 +1,423 @@
+"""A robot that moves while it is watched: inputs, pulls and pauses come from outside at any time.
+
+No drawing here. :class:`LiveRobot` keeps a state and moves it on by wall-clock time, in statics (the equilibrium of the
+present inputs) or in dynamics (compiled steps in small chunks). A new input is reached within a twentieth of a second,
+as a hand would do it, so that imposed motions stay smooth. What cannot be solved is said in ``trouble``; the last good
+state stays, and the next change of an input tries again. All methods may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from elver.actuation import Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
+from elver.actuation.signals import SmoothStep
+from elver.bodies import RigidBody
+from elver.dynamics.core import arrays, core, observe_states
+from elver.environment import Gravity, JointFriction, PointWrench
+from elver.errors import BadInput, ElverWarning, NotConverged, finite
+from elver.integrators import GeneralizedAlpha, Method
+from elver.integrators.stepper import Stepper
+from elver.mechanism import Part
+from elver.rods import Rod
+from elver.statics import assemble, equilibrium
+from elver.statics.equilibrium import Equilibrium
+from elver.system import Channel, Fluid, Inputs, State, System
+from elver.viz.scene import nice_step
+
+__all__ = ["LiveRobot", "Mode", "Snapshot", "pull_points", "range_of", "size_of"]
+
+Mode: TypeAlias = Literal["dynamics", "statics"]
+
+_REACH_TIME = 0.05  # s in which an input goes to a new value
+_MOST_LAG = 0.25  # s of wall time that are made up for; what is beyond is given up, and seen in the ratio
+_CALM = 1.0  # 1/s, for robots without any damping of their own: they would ring for ever
+_PULLS = ("pull-x", "pull-y", "pull-z")
+
+
+class _ByHand(SmoothStep):
+    """The way of an input that a person moves."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What there is to draw at one instant."""
+
+    time: float
+    position: np.ndarray  # (frames, 3) m, world
+    rotation: np.ndarray  # (frames, 3, 3) world from section
+    q: np.ndarray
+    inputs: dict[str, float]
+    energy: tuple[float, float, float]  # J: kinetic, elastic, gravity
+    pull: np.ndarray  # (3,) N, world
+    point: np.ndarray  # (3,) m, where it pulls
+
+
+def size_of(system: System) -> float:
+    """Length [m] of the robot: of all rods in a row at most, or of what its bodies span."""
+    rods = system.mechanism.rods
+    return max([rod.length for rod in rods], default=float(core(system).assembly.length))
+
+
+def pull_points(system: System) -> dict[str, tuple[Part, Any]]:
+    """Places to pull at, by name: tip and middle of each rod, each body with mass or shape."""
+    points: dict[str, tuple[Part, Any]] = {}
+    for rod in system.mechanism.rods:
+        points[f"{rod.name} tip"] = rod, "tip"
+        points[f"{rod.name} middle"] = rod, 0.5 * rod.length
+    for body in system.mechanism.bodies:
+        if body.mass > 0.0 or body.shape is not None:
+            points[body.name] = body, tuple(map(float, body.centre))
+    return points
+
+
+def range_of(system: System, channel: Channel) -> tuple[float, float]:
+    """Range of a slider: what bends a rod by about three radians, or what carries the weight of the robot."""
+    rods = getattr(channel, "rods", ()) or system.mechanism.rods
+    if isinstance(channel, Tendon | SpooledTendon | Pressure) and channel.rods:
+        arm = max(float(np.hypot(*channel.geometry(rod.grid.s, rod)[0][:, 1:].T).max()) for rod in channel.rods)
+        arm = max(arm, 1e-6)
+        if isinstance(channel, SpooledTendon):
+            reach = _round_up(3.0 * arm)
+            return -reach, reach
+        tension = _round_up(3.0 * min(_bending(rod) / rod.length for rod in channel.rods) / arm)
+        return (0.0, _round_up(tension / channel.area)) if isinstance(channel, Pressure) else (0.0, tension)
+    if isinstance(channel, Imposed):
+        if isinstance(channel.target, Rod):
+            reach = 3.0 / channel.target.length if channel.unit == "1/m" else 0.1
+        else:
+            reach = np.pi if channel.unit == "rad" else 0.5 * size_of(system)
+        middle = channel.default
+        return middle - reach, middle + reach
+    if isinstance(channel, Motor):
+        effort = _force(system, rods) * (size_of(system) if channel.unit == "N m" else 1.0)
+        return -_round_up(effort), _round_up(effort)
+    if isinstance(channel, Tendon | SpooledTendon):  # between bodies
+        return 0.0, _round_up(_force(system, rods))
+    if isinstance(channel, Muscle):
+        return -2.0, 2.0
+    return (0.0, 2.0) if isinstance(channel, Gravity) else (-2.0, 2.0)
+
+
+def _bending(rod: Rod) -> float:
+    """Smallest bending stiffness [N m²]."""
+    return float(rod.stiffness(rod.grid.s)[:, 1:3].min())
+
+
+def _force(system: System, rods: Any) -> float:
+    """A force [N] that moves the robot well: 3 EI/L² of its softest rod, or twice its weight."""
+    if rods:
+        return 3.0 * min(_bending(rod) / rod.length**2 for rod in rods)
+    return 2.0 * 9.81 * max(sum(body.mass for body in system.mechanism.bodies), 1e-3)
+
+
+def _loses_energy(system: System) -> bool:
+    """True when something in the model damps its motion, or the robot floats, and calm would hold it like a hand."""
+    damped = any(rod.material.damping > 0.0 for rod in system.mechanism.rods)
+    return damped or system.free or any(isinstance(load, Fluid | JointFriction) for load in system.loads)
+
+
+def _round_up(value: float) -> float:
+    return nice_step(max(value, 1e-12), 1)
+
+
+class LiveRobot:
+    """``system`` with a state that goes on: ``advance(wall)`` moves it by ``wall`` seconds of the clock."""
+
+    def __init__(
+        self,
+        system: System,
+        inputs: Inputs | None = None,
+        state: State | Equilibrium | None = None,
+        *,
+        mode: Mode = "dynamics",
+        step: float = 1.0 / 240.0,
+        method: Method | None = None,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        if not isinstance(system, System):
+            raise BadInput(f"view: {system!r} is no System; give a system, a run, or the path of a run")
+        self.lock = threading.RLock()
+        self.system, self.step = system, float(step)
+        self.method = method or GeneralizedAlpha(rho_inf=0.6, tolerance=1e-8, halvings=4)  # a picture needs no more digits
+        core(system)  # what there is to warn of is said now, once
+        self.names = system.channel_names
+        self.units = {name: part.unit for name, part in zip(self.names, system.channels, strict=True)}
+        self.given: dict[str, Signal] = dict(zip(self.names, system.signals(inputs), strict=True))
+        system.input_vector(tuple(self.given.values()), 0.0)  # checked here, not while it runs
+        self.ranges = self._ranges(ranges or {})
+        self.points = pull_points(system)
+        self.pull_range = _round_up(_force(system, system.mechanism.rods))
+        self.point = next(iter(self.points), "")
+        self._first = state
+        self.speed, self.paused = 1.0, False
+        self.calm = 0.0 if _loses_energy(system) else _CALM
+        self.mode: Mode = mode
+        self.reset()
+
+    # What a person does -------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Back to the beginning: inputs as given, no pull, the first state; a pause and the mode stay."""
+        with self.lock:
+            self.signals = dict(self.given)
+            self.pull = np.zeros(3)
+            self.trouble = ""
+            self.balance: Equilibrium | None = None
+            self._stale = True
+            self._failed = False
+            self._window: deque[tuple[float, float]] = deque()
+            self._carry = 0.0
+            self._attach()
+            self._begin(self._initial())
+
+    def set_input(self, name: str, value: float) -> None:
+        """Take an input to ``value``, smoothly in dynamics; a function of time that it had is given up."""
+        with self.lock:
+            if name not in self.signals:
+                raise BadInput(f"input {name!r} is not part of this system; its inputs are {', '.join(self.names)}")
+            channel = self.system.channels[self.names.index(name)]
+            value = channel.check(float(finite(f"input {name!r}", value, (), channel.unit)))
+            self.signals[name] = self._on_the_way(self.signals[name], value)
+            self._changed()
+
+    def set_pull(self, force: Any) -> None:
+        """Pull with ``force`` (3,) [N], world axes, at the chosen point."""
+        with self.lock:
+            self.pull = finite("pull", force, (3,), "N").copy()
+            self._changed()
+
+    def set_point(self, name: str) -> None:
+        """Choose where to pull."""
+        with self.lock:
+            if name not in self.points:
+                raise BadInput(f"there is no point {name!r} to pull at: choose among {', '.join(self.points)}")
+            self.point = name
+            state = self.state
+            self._attach()
+            self._begin(state)
+
+    def set_mode(self, mode: Mode) -> None:
+        """Statics or dynamics, from the present shape on; statics has no velocities."""
+        with self.lock:
+            if mode not in ("statics", "dynamics"):
+                raise BadInput(f'mode = {mode!r}: choose "dynamics" or "statics"')
+            self.mode = mode
+            self._changed()
+            self._begin(self._still(self.state))
+
+    def settle(self) -> None:
+        """Go to the equilibrium of the present inputs at once, and rest there."""
+        with self.lock:
+            self._solve()
+            if self.balance is not None and not self._stale:
+                self._begin(self.balance.state.with_(time=self.state.time))
+                self._failed = False
+
+    # What the clock does ------------------------------------------------------------------------------------
+
+    def advance(self, wall: float) -> None:
+        """Move on by ``wall`` seconds of the clock; never raises for what cannot be solved."""
+        with self.lock:
+            if self.paused:
+                self._window.clear()
+                self._carry = 0.0
+                return
+            if self.mode == "statics":
+                if self._stale:
+                    self._solve()
+                    if self.balance is not None and not self._stale:
+                        self._state = self.balance.state
+                self._window.clear()
+                return
+            if self._failed:
+                return
+            before = self.stepper.time
+            self._carry += min(wall, _MOST_LAG) * self.speed
+            count = int(self._carry / self.step)
+            self._carry -= count * self.step
+            self.stepper.signals = self._all_signals()
+            try:
+                self.stepper.advance(count, self.calm)
+            except (NotConverged, BadInput, ArithmeticError, np.linalg.LinAlgError) as error:
+                self._failed = True
+                self.trouble = f"{error}. It rests where it was: change an input, or reset."
+            self._state = self.stepper.state
+            self._window.append((wall * self.speed, self.stepper.time - before))
+            while sum(w for w, _ in self._window) > 3.0 and len(self._window) > 2:
+                self._window.popleft()
+
+    @property
+    def ratio(self) -> float:
+        """Simulated time over wanted time in the last three seconds; 1 is real time."""
+        with self.lock:
+            wanted = sum(w for w, _ in self._window)
+            return sum(s for _, s in self._window) / wanted if wanted > 0.0 else 1.0
+
+    @property
+    def state(self) -> State:
+        """Where the robot is."""
+        return self._state
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self._state.time
+
+    def inputs_now(self) -> dict[str, float]:
+        """Value of each input now."""
+        t = self._state.time
+        return {name: _value(signal, t) for name, signal in self.signals.items()}
+
+    def check_balance(self) -> Equilibrium | None:
+        """The equilibrium that belongs to the present inputs, found anew when they changed; None where it is not."""
+        with self.lock:
+            if self._stale and self.mode == "dynamics":
+                said = self.trouble
+                self._solve()
+                self.trouble = said
+            return self.balance if not self._stale_result else None
+
+    def snapshot(self) -> Snapshot:
+        """What there is to draw now."""
+        with self.lock:
+            a = arrays(self._state)
+            u = self._live.input_vector(self._all_signals(), self._state.time)
+            seen = observe_states(self._live, a.base[None], a.twist[None], a.q[None], u[None])
+            kinetic, elastic, gravity = map(float, seen.energy[0])
+            return Snapshot(
+                self._state.time, seen.position[0], seen.rotation[0], self._state.q, self.inputs_now(),
+                (kinetic, elastic, gravity), self.pull.copy(), self._place(seen.position[0], seen.rotation[0]),
+            )  # fmt: skip
+
+    def frames(self) -> tuple[dict[Rod, Any], dict[RigidBody, int]]:
+        """Where rods and bodies are in the frames of a snapshot; changes with the point to pull at."""
+        with self.lock:
+            assembly = core(self._live).assembly
+            return assembly.rods, assembly.bodies
+
+    # Inside -------------------------------------------------------------------------------------------------
+
+    def _ranges(self, wanted: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+        unknown = set(wanted) - set(self.names)
+        if unknown:
+            raise BadInput(f"ranges: {sorted(unknown)} are no inputs; the inputs are {', '.join(self.names)}")
+        ranges = {}
+        for name, channel in zip(self.names, self.system.channels, strict=True):
+            low, high = map(float, wanted[name]) if name in wanted else range_of(self.system, channel)
+            if not low < high:
+                raise BadInput(f"ranges: {name!r} from {low:g} to {high:g} is empty; give the lower end first")
+            value = _value(self.given[name], 0.0)
+            ranges[name] = min(low, value), max(high, value)
+        return ranges
+
+    def _attach(self) -> None:
+        """The system with three forces at the chosen point, whose inputs are the pull."""
+        pulls = []
+        if self.point:
+            part, at = self.points[self.point]
+            pulls = [PointWrench(part, at, tuple(axis), name=name) for axis, name in zip(np.eye(3), _PULLS)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ElverWarning)  # said already for the system itself
+            self._live = System(self.system.mechanism, self.system.actuators, [*self.system.loads, *pulls])
+            core(self._live)
+
+    def _all_signals(self) -> tuple[Signal, ...]:
+        """In the order of the channels of the system with its pull: actuators, loads, the three forces."""
+        pulls = self.pull if self.point else ()
+        return (*self.signals.values(), *map(float, pulls))
+
+    def _inputs(self) -> dict[Any, Signal]:
+        return dict(zip(self._live.channels, self._all_signals(), strict=True))
+
+    def _initial(self) -> State:
+        """Where it begins: as given, else in equilibrium, else closed, else at rest."""
+        if self._first is not None:
+            return self._first.state if isinstance(self._first, Equilibrium) else self._first
+        self._solve(afresh=True)
+        if self.balance is not None:
+            return self.balance.state
+        self.trouble = ""
+        try:
+            return assemble(self._live, self._inputs())
+        except (NotConverged, BadInput):
+            return self._live.rest()
+
+    def _begin(self, state: State) -> None:
+        """Go on from ``state``; where its accelerations cannot be found, statics still can."""
+        self._state = state
+        try:
+            if not hasattr(self, "stepper") or self.stepper.system is not self._live:
+                self.stepper = Stepper(self._live, state, self.step, self.method, self._inputs())
+            else:
+                self.stepper.signals = self._all_signals()
+                self.stepper.start(state)
+            self._failed = False
+        except (NotConverged, BadInput, np.linalg.LinAlgError) as error:
+            self._failed = True
+            self.trouble = str(error)
+
+    def _changed(self) -> None:
+        self._stale = True
+        self.trouble = ""
+        if self._failed:  # try again, from rest: a motion that ran into a wall has no velocity to go on with
+            self._begin(self._still(self._state))
+
+    def _still(self, state: State) -> State:
+        zero = np.zeros_like(state.q)
+        return state.with_(q_dot=zero, q_ddot=zero, eta=np.zeros(6), eta_dot=np.zeros(6))
+
+    @property
+    def _stale_result(self) -> bool:
+        return self._stale or self.balance is None
+
+    def _solve(self, afresh: bool = False) -> None:
+        """Equilibrium of the present inputs, near the last one; ``afresh`` from the rest shape."""
+        goal = {part: _goal(signal) for part, signal in self._inputs().items()}
+        near = self.balance if self.balance is not None and self.balance.system is self._live else None
+        guess: Any = None if afresh else near or self._still(self._state)
+        self._stale = False
+        try:
+            self.balance = equilibrium(self._live, goal, guess=guess)
+            self.trouble = ""
+        except (NotConverged, BadInput, np.linalg.LinAlgError) as error:
+            self.trouble = str(error)
+            self.balance = None if self.mode == "dynamics" else self.balance
+
+    def _on_the_way(self, signal: Signal, value: float) -> Signal:
+        now = _value(signal, self._state.time)
+        if self.mode == "statics" or self.paused or now == value:
+            return value
+        return _ByHand(self._state.time, self._state.time + _REACH_TIME, now, value)
+
+    def _place(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+        if not self.point:
+            return np.zeros(3)
+        part, at = self.points[self.point]
+        rods, bodies = self.frames()
+        if isinstance(part, Rod):
+            s = part.length if at == "tip" else float(at)
+            where = rods[part]
+            return np.asarray(position[where.frames[int(np.argmin(np.abs(where.s - s)))]])
+        k = bodies[part]
+        return np.asarray(position[k] + rotation[k] @ np.asarray(at))
+
+
+def _value(signal: Signal, t: float) -> float:
+    """Value of an input; motions may come with their rates."""
+    if not callable(signal):
+        return float(signal)
+    now = signal(t)
+    return float(np.ravel(now)[0]) if np.shape(now) else evaluate(signal, t)
+
+
+def _goal(signal: Any) -> Any:
+    """Where a signal that a hand set is going to; others are what they are."""
+    return signal.after if isinstance(signal, _ByHand) else signal

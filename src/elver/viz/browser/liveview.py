@@ -1,0 +1,329 @@
+"""The page of a live robot: picture, sliders, buttons, plots, and the loop that keeps them in time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time as clock
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from elver.errors import BadInput
+from elver.viz.browser.live import LiveRobot, Snapshot
+from elver.viz.browser.plots import ScrollingPlot
+from elver.viz.browser.shapes import MEASURES
+from elver.viz.browser.stage import Place, Stage, actors_of, rgb
+from elver.viz.style import COLOURS
+
+__all__ = ["LiveView"]
+
+_log = logging.getLogger("elver.view")
+
+_PICTURES = 60.0  # a second, at most
+_PLOTS, _WORDS = 10.0, 4.0  # updates a second
+_TRAIL = 120  # points
+
+
+class LiveView:
+    """A page that shows ``robot`` and moves it; the loop starts with ``start`` and ends with ``stop``."""
+
+    def __init__(self, robot: LiveRobot, server: Any, title: str) -> None:
+        self.robot, self.server, self.title = robot, server, title
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._clock = 0.0  # s of running, for the plots
+        self._due = {"plots": 0.0, "words": 0.0}
+        self._shown: deque[float] = deque(maxlen=120)
+        self._trail: deque[np.ndarray] = deque(maxlen=_TRAIL)
+        self._dragged: np.ndarray | None = None
+        self._balance = ""
+        seen = robot.snapshot()
+        self.stage = Stage(server, actors_of(robot.system), self.places(seen))
+        self.stage.add_ground()
+        position, look_at = self.stage.camera()
+        server.initial_camera.position, server.initial_camera.look_at = position, look_at
+        server.initial_camera.fov = np.radians(40.0)
+        self._add_scene()
+        self._add_panel()
+        self.draw(seen)
+
+    # The page -----------------------------------------------------------------------------------------------
+
+    def _add_scene(self) -> None:
+        scene, size = self.server.scene, self.stage.size
+        self.arrow = scene.add_arrows(
+            "/pull/force", np.zeros((1, 2, 3), dtype=np.float32), rgb("accent"), shaft_radius=0.006 * size,
+            head_radius=0.016 * size, head_length=0.04 * size, visible=False,
+        )  # fmt: skip
+        self.trail = scene.add_line_segments(
+            "/trail", np.zeros((1, 2, 3), dtype=np.float32), rgb("gold"), thickness=2.0, visible=False
+        )
+        self.handle = scene.add_transform_controls(
+            "/pull/handle", scale=0.16 * size, disable_rotations=True, depth_test=False, visible=bool(self.robot.points)
+        )
+        self.handle.on_drag_start(lambda _: self._grab())
+        self.handle.on_update(lambda _: self._drag())
+        self.handle.on_drag_end(lambda _: self.let_go())
+
+    def _add_panel(self) -> None:
+        gui, robot = self.server.gui, self.robot
+        self.status = gui.add_html("")
+        self.modes = gui.add_button_group("mode", ("dynamics", "statics"))
+        self.modes.on_click(lambda _: self._say(robot.set_mode, self.modes.value))
+        self.buttons = gui.add_button_group("run", ("pause", "reset", "settle"))
+        self.buttons.on_click(lambda _: self._press(self.buttons.value))
+        self.sliders: dict[str, Any] = {}
+        if robot.names:
+            with gui.add_folder("inputs"):
+                for name in robot.names:
+                    self._add_slider(name)
+        if robot.points:
+            with gui.add_folder("pull"):
+                self.point = gui.add_dropdown("at", tuple(robot.points), initial_value=robot.point)
+                self.point.on_update(lambda e: e.client and self._say(robot.set_point, self.point.value))
+                reach = robot.pull_range
+                self.pulls = [
+                    gui.add_slider(f"{axis} [N]", -reach, reach, reach / 100.0, 0.0) for axis in ("x", "y", "z")
+                ]
+                for slider in self.pulls:
+                    slider.on_update(lambda e: e.client and self._say(robot.set_pull, [s.value for s in self.pulls]))
+                gui.add_button("let go").on_click(lambda _: self.let_go())
+        with gui.add_folder("plots"):
+            self.tip_name = robot.point
+            self.tip_plot = ScrollingPlot(gui, self.tip_name or "point", ["x", "y", "z"], "m")
+            self.energy_plot = ScrollingPlot(gui, "energy", ["kinetic", "elastic", "weight"], "J")
+        with gui.add_folder("look", expand_by_default=False):
+            self._add_look(gui)
+
+    def _add_look(self, gui: Any) -> None:
+        robot = self.robot
+        self.measure = gui.add_dropdown("colour", (*MEASURES, "none"), initial_value="curvature")
+        self.measure.on_update(lambda _: self.stage.choose(self.measure.value))
+        self.frames = gui.add_checkbox("frames", False)
+        self.frames.on_update(lambda _: self.stage.show_frames(self.frames.value))
+        self.trailing = gui.add_checkbox("trail", False)
+        self.trailing.on_update(lambda _: self._trail.clear())
+        self.dragging = gui.add_checkbox("handle to drag", True)
+        self.dragging.on_update(lambda _: setattr(self.handle, "visible", self.dragging.value))
+        self.speed = gui.add_slider("speed", 0.05, 2.0, 0.05, robot.speed)
+        self.speed.on_update(lambda _: setattr(robot, "speed", float(self.speed.value)))
+        hint = "Damping in proportion to the mass, besides what the model has. 0 is the model itself."
+        self.calm = gui.add_slider("calm [1/s]", 0.0, 5.0, 0.1, robot.calm, hint=hint)
+        self.calm.on_update(lambda _: setattr(robot, "calm", float(self.calm.value)))
+
+    def _add_slider(self, name: str) -> None:
+        low, high = self.robot.ranges[name]
+        unit = self.robot.units[name]
+        label = f"{name} [{unit}]" if unit != "1" else f"{name} \N{MULTIPLICATION SIGN}"
+        value = float(np.clip(self.robot.inputs_now()[name], low, high))
+        slider = self.server.gui.add_slider(label, low, high, (high - low) / 200.0, value)
+        # what the program itself sets has no client: only a hand moves the robot
+        slider.on_update(lambda e: e.client and self._say(self.robot.set_input, name, slider.value))
+        self.sliders[name] = slider
+
+    # What a person does -------------------------------------------------------------------------------------
+
+    def _press(self, what: str) -> None:
+        if what == "pause":
+            self.robot.paused = not self.robot.paused
+        elif what == "reset":
+            self.reset()
+        else:
+            self._say(self.robot.settle)
+        self._due["words"] = 0.0
+
+    def reset(self) -> None:
+        """Back to the beginning, sliders too."""
+        self.robot.reset()
+        self._trail.clear()
+        self.tip_plot.clear()
+        self.energy_plot.clear()
+        self._dragged = None
+        now = self.robot.inputs_now()
+        for name, slider in self.sliders.items():
+            slider.value = float(np.clip(now[name], slider.min, slider.max))
+        self._show_pull()
+
+    def let_go(self) -> None:
+        """No pull any more."""
+        self._dragged = None
+        self.robot.set_pull(np.zeros(3))
+        self._show_pull()
+
+    def _grab(self) -> None:
+        self._dragged = self.robot.snapshot().point
+
+    def _drag(self) -> None:
+        """The force grows with the way of the handle from where the point was grabbed."""
+        if self._dragged is None:
+            return
+        way = np.asarray(self.handle.position) - self._dragged
+        reach = self.robot.pull_range
+        self.robot.set_pull(np.clip(2.0 * reach / self.stage.size * way, -reach, reach))
+        self._show_pull()
+
+    def _show_pull(self) -> None:
+        if self.robot.points:
+            for slider, value in zip(self.pulls, self.robot.pull, strict=True):
+                slider.value = float(value)
+
+    def _say(self, action: Any, *arguments: Any) -> None:
+        """Do what was asked; what cannot be is said on the page."""
+        try:
+            action(*arguments)
+        except BadInput as error:
+            self.robot.trouble = str(error)
+        self._due["words"] = 0.0
+
+    # The loop -----------------------------------------------------------------------------------------------
+
+    def start(self) -> LiveView:
+        """Run in a thread of its own."""
+        self._thread = threading.Thread(target=self._run, name="elver-view", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the loop and the server."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5.0)
+        self.server.stop()
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{self.server.get_host()}:{self.server.get_port()}"
+
+    @property
+    def pictures(self) -> float:
+        """Pictures per second, lately."""
+        if len(self._shown) < 2:
+            return 0.0
+        return (len(self._shown) - 1) / max(self._shown[-1] - self._shown[0], 1e-9)
+
+    def wait(self) -> None:
+        """Until Ctrl-C, or ``stop``; then everything is closed."""
+        try:
+            while not self._stop.wait(0.2):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.stop()
+
+    def _run(self) -> None:
+        last = after = clock.perf_counter()
+        while not self._stop.is_set():
+            now = clock.perf_counter()
+            try:
+                self.tick(now - last)
+            except Exception as error:  # the page stays, and says what happened
+                _log.exception("live view")
+                self.robot.paused = True
+                self.robot.trouble = f"stopped by an error: {error}"
+            last = now
+            after = max(after + 1.0 / _PICTURES, clock.perf_counter() - 1.0 / _PICTURES)
+            self._stop.wait(max(after - clock.perf_counter(), 5e-4))
+
+    def tick(self, wall: float) -> None:
+        """Move on by ``wall`` seconds of the clock, and show it."""
+        self.robot.advance(wall)
+        if not self.robot.paused:
+            self._clock += wall
+        seen = self.robot.snapshot()
+        if not self.robot.paused:
+            self.tip_plot.add(self._clock, *seen.point)
+            self.energy_plot.add(self._clock, *seen.energy)
+        if self.server.get_clients():
+            self.draw(seen)
+            self._shown.append(clock.perf_counter())
+            self._refresh(seen)
+
+    def _refresh(self, seen: Snapshot) -> None:
+        now = clock.perf_counter()
+        if now >= self._due["plots"]:
+            self._due["plots"] = now + 1.0 / _PLOTS
+            self.tip_plot.show()
+            self.energy_plot.show()
+            if self.trailing.value:
+                self._show_trail()
+        if now >= self._due["words"]:
+            self._due["words"] = now + 1.0 / _WORDS
+            self.status.content = self.words(seen)
+            for name, signal in self.robot.given.items():  # sliders of inputs that follow a program go with it
+                if callable(signal) and self.robot.signals[name] is signal:
+                    slider = self.sliders[name]
+                    slider.value = float(np.clip(seen.inputs[name], slider.min, slider.max))
+
+    def places(self, seen: Snapshot) -> dict[str, Place]:
+        """Where the parts are in a snapshot."""
+        rods, bodies = self.robot.frames()
+        places = {
+            rod.name: Place(at.s, seen.position[at.frames], seen.rotation[at.frames]) for rod, at in rods.items()
+        }
+        for body, k in bodies.items():
+            places[body.name] = Place(np.zeros(1), seen.position[[k]], seen.rotation[[k]])
+        return places
+
+    def draw(self, seen: Snapshot) -> None:
+        """Show a snapshot."""
+        system = self.robot.system
+        q = {rod.name: seen.q[system.coordinates(rod)] for rod in system.mechanism.rods if rod in system.blocks}
+        full = {name: high for name, (_, high) in self.robot.ranges.items()}
+        self.stage.draw(self.places(seen), q, seen.inputs, full)
+        force = float(np.linalg.norm(seen.pull))
+        pulls = force > 1e-9 * self.robot.pull_range
+        if pulls:
+            way = 0.5 * self.stage.size / self.robot.pull_range * seen.pull
+            self.arrow.points = np.array([[seen.point, seen.point + way]], dtype=np.float32)
+        if self.arrow.visible != pulls:
+            self.arrow.visible = pulls
+        if self._dragged is None and self.robot.points:
+            self.handle.position = seen.point
+        self._trail.append(seen.point)
+
+    def _show_trail(self) -> None:
+        points = np.array(self._trail, dtype=np.float32)
+        if len(points) < 2:
+            return
+        fresh = np.linspace(0.0, 1.0, len(points) - 1)[:, None]
+        colour = (1.0 - fresh) * np.array(rgb("floor")) + fresh * np.array(rgb("gold"))
+        self.trail.points = np.stack([points[:-1], points[1:]], axis=1)
+        self.trail.colors = np.repeat(colour.astype(np.uint8)[:, None], 2, axis=1)
+        if self.trail.visible != self.trailing.value:
+            self.trail.visible = self.trailing.value
+
+    def words(self, seen: Snapshot) -> str:
+        """The status in HTML: what runs, how fast, whether it stands, what went wrong, and the scale of the colours."""
+        robot = self.robot
+        doing = "paused" if robot.paused else robot.mode
+        first = f"<b>{doing}</b> &nbsp; t = {seen.time:.2f} s"
+        if robot.mode == "dynamics" and not robot.paused:
+            first += f" &nbsp; {robot.ratio:.2f}&times; real time" if robot.speed == 1.0 else f" &nbsp; {robot.speed:g}&times;"
+        first += f" &nbsp; {self.pictures:.0f} pictures/s"
+        found = robot.check_balance()
+        if found is None:
+            second = f"<span style='color:{COLOURS['grey']}'>no equilibrium found for these inputs</span>"
+        elif found.stable:
+            second = f"<span style='color:{COLOURS['rod']}'>equilibrium: stable</span>"
+        else:
+            second = f"<span style='color:{COLOURS['accent']}'><b>equilibrium: unstable</b></span>"
+        lines = [first, second, self._scale()]
+        if robot.trouble:
+            lines.append(f"<span style='color:{COLOURS['accent']}'>{_escape(robot.trouble)}</span>")
+        return "<div style='font-size:0.82em;line-height:1.5;padding:0 0.8em'>" + "<br>".join(filter(None, lines)) + "</div>"
+
+    def _scale(self) -> str:
+        colours = self.stage.colours
+        if colours is None:
+            return ""
+        ramp = "linear-gradient(90deg,#1d4e6e,#12858f,#6fb98f,#f0b840,#e4572e)"
+        bar = f"<span style='display:inline-block;width:7em;height:0.7em;border-radius:3px;background:{ramp}'></span>"
+        return f"{self.stage.measure} 0 {bar} {colours.largest:.3g} {colours.unit}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

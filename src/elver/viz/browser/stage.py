@@ -1,0 +1,366 @@
+"""The scene in the browser: tubes, tendons, bodies, joints, frames, ground and shadow, moved from picture to picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import to_rgb
+
+from elver.actuation import SpooledTendon, Tendon
+from elver.bodies import Shape, Sphere
+from elver.lie import so3
+from elver.mechanism import Fixed, Frame
+from elver.rods import Rod
+from elver.system import System
+from elver.viz.bodies import solid
+from elver.viz.browser.shapes import MEASURES, Colours, RodSkin, ball, disk, interpolation, open_tube, triangles
+from elver.viz.history import Cast
+from elver.viz.scene import nice_step
+from elver.viz.style import COLOURS
+
+__all__ = ["Actors", "Place", "Stage", "actors_of", "actors_of_cast", "rgb"]
+
+_TENDON_POINTS = 48
+_DISKS = 9
+
+
+def rgb(name: str, white: float = 0.0) -> tuple[int, int, int]:
+    """A colour of the house in 0 ... 255, mixed with some white."""
+    r, g, b = ((1.0 - white) * np.array(to_rgb(COLOURS[name])) + white) * 255.0
+    return int(r), int(g), int(b)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a part is: nodes ``s`` (N,) of a rod, or one frame of a body; positions (N, 3), rotations (N, 3, 3)."""
+
+    s: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+
+
+@dataclass(frozen=True)
+class Line:
+    """A tendon, from the system or, where only names are known, not drawn."""
+
+    name: str
+    tendon: Tendon | SpooledTendon
+
+
+@dataclass(frozen=True)
+class Actors:
+    """Who plays: names with what is needed to draw them. Places come with every picture."""
+
+    rods: dict[str, tuple[np.ndarray, np.ndarray, Rod | None]]  # s, half widths, the rod where it is known
+    bodies: dict[str, tuple[Shape | None, np.ndarray]]  # shape, its middle in body axes
+    joints: list[tuple[Frame, str]] = field(default_factory=list)  # on a part: "plate" or "ball"
+    tendons: list[Line] = field(default_factory=list)
+
+
+def actors_of(system: System) -> Actors:
+    """Everything of a system that can be seen."""
+    mechanism = system.mechanism
+    rods: dict[str, tuple[np.ndarray, np.ndarray, Rod | None]] = {}
+    for rod in mechanism.rods:
+        s = rod.grid.s
+        rods[rod.name] = s, np.column_stack(rod.section.half_widths(s, rod.length)), rod
+    bodies = {
+        body.name: (body.shape, np.asarray(body.centre, dtype=float))
+        for body in mechanism.bodies
+        if body.mass > 0.0 or body.shape is not None
+    }
+    joints: list[tuple[Frame, str]] = []
+    for joint in mechanism.joints:
+        fixed = isinstance(joint, Fixed)
+        if joint.b.part == "world" or type(joint).__name__ == "Floating" or (fixed and joint.a.part != "world"):
+            continue
+        if isinstance(joint.b.part, Rod) or joint.b.part.name in bodies:
+            joints.append((joint.b, "plate" if fixed else "ball"))
+    tendons = [
+        Line(system.label(part), part) for part in system.actuators if isinstance(part, Tendon | SpooledTendon)
+    ]
+    return Actors(rods, bodies, joints, tendons)
+
+
+def actors_of_cast(cast: Cast) -> Actors:
+    """Rods and bodies of a run whose model is not known."""
+    rods: dict[str, tuple[np.ndarray, np.ndarray, Rod | None]] = {
+        rod.name: (rod.s, rod.half_width, None) for rod in cast.rods
+    }
+    return Actors(rods, {body.name: (body.shape, np.zeros(3)) for body in cast.bodies})
+
+
+class Stage:
+    """What the browser shows of some actors; ``draw`` moves them. ``root`` separates two stages of one server."""
+
+    def __init__(self, server: Any, actors: Actors, places: Mapping[str, Place], root: str = "/robot") -> None:
+        self.server, self.scene, self.actors, self.root = server, server.scene, actors, root
+        points = _points(places)
+        self.low, self.high = points.min(axis=0), points.max(axis=0)
+        length = max((float(s[-1] - s[0]) for s, _, _ in actors.rods.values()), default=0.0)
+        self.size = max(float(np.max(self.high - self.low)), length, 1e-3)
+        self.least_radius = 0.006 * self.size
+        self.pieces = 64 if len(actors.rods) <= 8 else 32
+        self.measure = "curvature"
+        self.colours: Colours | None = None
+        self._skins: dict[str, RodSkin] = {}
+        self._handles: dict[str, Any] = {}
+        self._lines: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+        self.frames_shown = False
+        self._show_all(places)
+
+    # Setting up ---------------------------------------------------------------------------------------------
+
+    def _show_all(self, places: Mapping[str, Place]) -> None:
+        scene, root, n = self.scene, self.root, self.pieces * len(self.actors.rods)
+        still = np.tile([1.0, 0.0, 0.0, 0.0], (max(n, 1), 1))
+        if n:
+            tube, caps = open_tube(), ball()
+            common: dict[str, Any] = {"lod": "off", "receive_shadow": False}
+            self._handles["tubes"] = scene.add_batched_meshes_simple(
+                f"{root}/rods", *tube, still[:n], np.zeros((n, 3)), batched_scales=np.ones((n, 3), dtype=np.float32),
+                batched_colors=np.tile(np.array(rgb("rod"), dtype=np.uint8), (n, 1)), **common,
+            )  # fmt: skip
+            m = 2 * len(self.actors.rods)
+            self._handles["caps"] = scene.add_batched_meshes_simple(
+                f"{root}/ends", *caps, still[:m], np.zeros((m, 3)), batched_scales=np.ones((m, 3), dtype=np.float32),
+                batched_colors=np.tile(np.array(rgb("rod"), dtype=np.uint8), (m, 1)), **common,
+            )  # fmt: skip
+        marker = 1.6 * max((float(h.max()) for _, h, _ in self.actors.rods.values()), default=0.0)
+        for name, (shape, _) in self.actors.bodies.items():
+            form = shape or Sphere(max(0.02 * self.size, marker))
+            mesh = triangles(solid(form, 0.05 * self.size, colour=COLOURS["body"], stripe=False))
+            self._handles[f"body {name}"] = scene.add_mesh_simple(
+                f"{root}/bodies/{name}", *mesh, color=rgb("body"), flat_shading=False
+            )
+        for k, (frame, kind) in enumerate(self.actors.joints):
+            radius = self._thickness(frame)
+            vertices, faces = disk() if kind == "plate" else ball()
+            size = np.array([0.9, 2.6, 2.6]) if kind == "plate" else np.full(3, 1.7)
+            self._handles[f"joint {k}"] = scene.add_mesh_simple(
+                f"{root}/joints/{k}", vertices * size * radius, faces, color=rgb("steel"), flat_shading=False
+            )
+        for line in self.actors.tendons:
+            self._handles[f"tendon {line.name}"] = scene.add_line_segments(
+                f"{root}/tendons/{line.name}", np.zeros((1, 2, 3), dtype=np.float32), rgb("grey"), thickness=2.5
+            )
+            self._show_disks(line)
+        count = len(self.actors.rods) * 2 + len(self.actors.bodies)
+        self._handles["axes"] = scene.add_batched_axes(
+            f"{root}/frames", np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), np.zeros((count, 3)),
+            axes_length=0.09 * self.size, axes_radius=0.0025 * self.size, visible=False,
+        )  # fmt: skip
+
+    def _show_disks(self, line: Line) -> None:
+        """The disks that carry a tendon outside of the section."""
+        reach = line.tendon.reach
+        if reach is None:
+            return
+        for rod in line.tendon.rods:
+            thickness = 0.012 * rod.length
+            vertices, faces = disk()
+            self._handles[f"disks {line.name} {rod.name}"] = self.scene.add_batched_meshes_simple(
+                f"{self.root}/disks/{line.name}/{rod.name}",
+                vertices * [thickness, reach * 1.08, reach * 1.08],
+                faces,
+                np.tile([1.0, 0.0, 0.0, 0.0], (_DISKS, 1)),
+                np.zeros((_DISKS, 3)),
+                batched_colors=rgb("steel", 0.35),
+                opacity=0.55,
+                lod="off",
+                receive_shadow=False,
+            )
+
+    def _thickness(self, frame: Frame) -> float:
+        if not isinstance(frame.part, Rod):
+            return max(0.012 * self.size, self.least_radius)
+        _, half, _ = self.actors.rods[frame.part.name]
+        return max(float(half[0 if frame.s < 0.5 * frame.part.length else -1].max()), self.least_radius)
+
+    def add_ground(self) -> None:
+        """A floor with a grid of known size below everything, that takes the shadow."""
+        self.cell = nice_step(2.0 * self.size, 10)
+        self.floor = self._floor_below(float(self.low[2]))
+        middle = 0.5 * (self.low + self.high)
+        self._handles["ground"] = self.scene.add_grid(
+            f"{self.root}/ground", width=40 * self.cell, height=40 * self.cell, cell_size=self.cell,
+            section_size=5 * self.cell, cell_color=rgb("grid"), section_color=rgb("shadow"), cell_thickness=0.8,
+            section_thickness=1.0, shadow_opacity=0.22, plane_color=rgb("floor"), plane_opacity=1.0,
+            fade_distance=14.0 * self.size, position=(*np.round(middle[:2] / self.cell) * self.cell, self.floor),
+        )  # fmt: skip
+
+    def _floor_below(self, lowest: float) -> float:
+        step = 0.5 * nice_step(2.0 * self.size, 10)
+        return float(np.floor((lowest - 0.1 * self.size) / step) * step)
+
+    def camera(self) -> tuple[np.ndarray, np.ndarray]:
+        """Place of a camera that sees everything, and what it looks at."""
+        low, high = np.minimum(self.low, self.high), np.maximum(self.low, self.high)
+        look_at = 0.5 * (low + high)
+        span = high - low
+        flat = span[2] < 0.15 * max(span[0], span[1], 1e-9) and self.size > 0.0
+        e, a = np.radians([58.0 if flat else 20.0, -78.0 if flat else -58.0])
+        direction = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+        return look_at + 1.75 * self.size * direction, look_at
+
+    # Moving -------------------------------------------------------------------------------------------------
+
+    def choose(self, measure: str) -> None:
+        """Colour rods by a measure, or by "none"."""
+        self.measure, self.colours = measure, None
+
+    def show_frames(self, shown: bool) -> None:
+        """Axes at the ends of rods and on bodies."""
+        self.frames_shown = shown
+        if "axes" in self._handles:
+            self._handles["axes"].visible = shown
+
+    def draw(
+        self, places: Mapping[str, Place], q: Mapping[str, np.ndarray] | None = None,
+        inputs: Mapping[str, float] | None = None, full: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
+        """Move everything to ``places``; ``q`` per rod for strain, ``inputs`` of tendons and their ``full`` values."""
+        with self.server.atomic():
+            self._draw_rods(places, q or {})
+            for name, (_, centre) in self.actors.bodies.items():
+                at = places[name]
+                handle = self._handles[f"body {name}"]
+                handle.position = at.position[0] + at.rotation[0] @ centre
+                handle.wxyz = so3.to_quaternion(at.rotation[0])
+            for k, (frame, kind) in enumerate(self.actors.joints):
+                p, R = _frame_at(frame, places)
+                handle = self._handles[f"joint {k}"]
+                thickness = 0.45 * self._thickness(frame) if kind == "plate" else 0.0
+                handle.position, handle.wxyz = p - thickness * R[:, 0], so3.to_quaternion(R)
+            self._draw_tendons(places, inputs or {}, full or {})
+            if self.frames_shown:
+                self._draw_frames(places)
+            if "ground" in self._handles:
+                lowest = min((float(at.position[:, 2].min()) for at in places.values()), default=self.floor)
+                if self._floor_below(lowest + 0.05 * self.size) < self.floor:
+                    self.floor = self._floor_below(lowest)
+                    ground = self._handles["ground"]
+                    ground.position = (*ground.position[:2], self.floor)
+
+    def _skin(self, name: str, s: np.ndarray) -> RodSkin:
+        skin = self._skins.get(name)
+        if skin is None or skin.s.shape != s.shape or not np.array_equal(skin.s, s):
+            known, half, rod = self.actors.rods[name]
+            if rod is not None:
+                half = np.column_stack(rod.section.half_widths(s, rod.length))
+            elif half.shape[0] != s.size:
+                half = np.stack([np.interp(s, known, half[:, k]) for k in (0, 1)], axis=1)
+            skin = self._skins[name] = RodSkin(s, half, self.pieces, self.least_radius, rod)
+            self._lines.clear()
+        return skin
+
+    def _draw_rods(self, places: Mapping[str, Place], q: Mapping[str, np.ndarray]) -> None:
+        if not self.actors.rods:
+            return
+        centres, turns, sizes, values, ends, end_sizes = [], [], [], [], [], []
+        for name in self.actors.rods:
+            at = places[name]
+            skin = self._skin(name, at.s)
+            centre, turn, size = skin.pieces(at.position, at.rotation)
+            centres.append(centre)
+            turns.append(turn)
+            sizes.append(size)
+            ends.append(at.position[[0, -1]])
+            end_sizes.append(np.column_stack([0.6 * skin.ends.min(axis=1), skin.ends]))
+            if self.measure in MEASURES:
+                values.append(skin.measure(self.measure, q.get(name), at.rotation))
+        tubes, caps = self._handles["tubes"], self._handles["caps"]
+        tubes.batched_positions = np.concatenate(centres).astype(np.float32)
+        tubes.batched_wxyzs = np.concatenate(turns).astype(np.float32)
+        _set(tubes, "batched_scales", np.concatenate(sizes).astype(np.float32))
+        caps.batched_positions = np.concatenate(ends).astype(np.float32)
+        caps.batched_wxyzs = np.concatenate([turn[[0, -1]] for turn in turns]).astype(np.float32)
+        _set(caps, "batched_scales", np.concatenate(end_sizes).astype(np.float32))
+        if values:
+            if self.colours is None:
+                least = max(skin.least(self.measure) for skin in self._skins.values())
+                self.colours = Colours(MEASURES[self.measure], least)
+            painted = self.colours(np.concatenate(values))
+        else:
+            painted = np.tile(np.array(rgb("rod"), dtype=np.uint8), (sum(map(len, centres)), 1))
+        _set(tubes, "batched_colors", painted, exact=True)
+        n = self.pieces
+        at_ends = np.ravel([(k * n, (k + 1) * n - 1) for k in range(len(self.actors.rods))])
+        _set(caps, "batched_colors", painted[at_ends], exact=True)
+
+    def _draw_tendons(
+        self, places: Mapping[str, Place], inputs: Mapping[str, float], full: Mapping[str, float]
+    ) -> None:
+        for line in self.actors.tendons:
+            parts: list[np.ndarray] = []
+            for rod in line.tendon.rods:
+                at = places[rod.name]
+                skin = self._skin(rod.name, at.s)
+                key = f"{line.name} {rod.name}"
+                if key not in self._lines:
+                    s = np.linspace(*line.tendon.stretch(rod), _TENDON_POINTS)
+                    inside = np.clip(s, *line.tendon.stretch(rod))
+                    D = line.tendon.geometry(inside, rod)[0]
+                    disks = np.linspace(0.5 / _DISKS, 1.0, _DISKS) * rod.length
+                    self._lines[key] = D, interpolation(at.s, s), interpolation(at.s, disks)
+                D, matrix, to_disks = self._lines[key]
+                points = skin.line(at.position, at.rotation, D, matrix)
+                parts.append(np.stack([points[:-1], points[1:]], axis=1))
+                carried = self._handles.get(f"disks {line.name} {rod.name}")
+                if carried is not None:
+                    R = np.einsum("nk,kij->nij", to_disks, at.rotation)
+                    carried.batched_positions = (to_disks @ at.position).astype(np.float32)
+                    carried.batched_wxyzs = np.asarray(so3.to_quaternion(R), dtype=np.float32)
+            for a, b in line.tendon.spans:
+                parts.append(np.array([[_frame_at(a, places)[0], _frame_at(b, places)[0]]]))
+            handle = self._handles[f"tendon {line.name}"]
+            points = np.concatenate(parts).astype(np.float32)
+            pulled = np.clip(abs(inputs.get(line.name, 0.0)) / max(abs(full.get(line.name, 1.0)), 1e-12), 0.0, 1.0)
+            mixed = (1.0 - pulled) * np.array(rgb("grey")) + pulled * np.array(rgb("accent"))
+            handle.points = points
+            colour = np.broadcast_to(mixed.astype(np.uint8), points.shape).copy()
+            _set(handle, "colors", colour, exact=True)
+
+    def _draw_frames(self, places: Mapping[str, Place]) -> None:
+        positions, turns = [], []
+        for name in self.actors.rods:
+            at = places[name]
+            positions += [at.position[0], at.position[-1]]
+            turns += [at.rotation[0], at.rotation[-1]]
+        for name in self.actors.bodies:
+            positions.append(places[name].position[0])
+            turns.append(places[name].rotation[0])
+        axes = self._handles["axes"]
+        axes.batched_positions = np.array(positions, dtype=np.float32)
+        axes.batched_wxyzs = np.asarray(so3.to_quaternion(np.array(turns)), dtype=np.float32)
+
+    def place_of(self, frame: Frame, places: Mapping[str, Place]) -> np.ndarray:
+        """World position (3,) of a frame."""
+        return _frame_at(frame, places)[0]
+
+
+def _set(handle: Any, name: str, value: np.ndarray, exact: bool = False) -> None:
+    """Send a property only where it changed visibly."""
+    old = getattr(handle, name)
+    if isinstance(old, np.ndarray) and old.shape == value.shape:
+        same = np.array_equal(old, value) if exact else np.allclose(old, value, rtol=2e-3, atol=0.0)
+        if same:
+            return
+    setattr(handle, name, value)
+
+
+def _points(places: Mapping[str, Place]) -> np.ndarray:
+    return np.concatenate([at.position.reshape(-1, 3) for at in places.values()])
+
+
+def _frame_at(frame: Frame, places: Mapping[str, Place]) -> tuple[np.ndarray, np.ndarray]:
+    """Position and rotation of a frame on a part, or in the world."""
+    g = frame.g
+    if isinstance(frame.part, str):
+        return g[:3, 3], g[:3, :3]
+    at = places[frame.part.name]
+    k = int(np.argmin(np.abs(at.s - frame.s))) if isinstance(frame.part, Rod) else 0
+    return at.position[k] + at.rotation[k] @ g[:3, 3], at.rotation[k] @ g[:3, :3]

@@ -1,0 +1,311 @@
+"""A run as one HTML file that opens anywhere, also without a network: playback in 3-D, plots, the model, the settings.
+
+    report(run, "report.html")
+
+The file holds its own style, program and data. A content security policy in it allows that one program, known by its
+hash, and no connection: a name in a model cannot become code, and nothing is sent or fetched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from elver.errors import BadInput
+from elver.viz.history import Cast, cast_of
+from elver.viz.reports.charts import Chart, charts_of
+from elver.viz.reports.playback import Playback, playback_of
+from elver.viz.reports.words import model_of, sections_of, summary_of
+
+__all__ = ["report"]
+
+_MODEL_SHOWN = 400_000  # characters of the model's JSON that a page can show without becoming slow
+_SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+def report(
+    run: xr.Dataset,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "",
+    metrics: Mapping[str, Any] | None = None,
+    command: str = "",
+) -> Path:
+    """Write ``run`` as one self-contained page, ``path`` (.html), and return the path.
+
+    ``title`` stands above the page (that of the run if not given). ``metrics`` are numbers of yours: plain ones by
+    name, or as ``metrics.json`` of the gallery has them, with unit, reference and tolerance. ``command`` is what made
+    the page, for people who want to make it again.
+
+    An unfinished run gives a page of what there is, and the page says so. A run without rods and bodies has no
+    playback; plots are those that the run has data for.
+    """
+    target = _target(path)
+    if not isinstance(run, xr.Dataset):
+        raise BadInput(f"report needs a run (an xarray.Dataset from simulate or load), not a {type(run).__name__}")
+    if isinstance(run.attrs.get("parts"), Mapping):
+        names = ", ".join(map(str, run.attrs["parts"]))
+        raise BadInput(f"this dataset holds several runs ({names}): take one out with io.part(runs, name)")
+    cast = _cast(run)
+    shown = str(title or run.attrs.get("title") or "elver run")
+    playback = None if cast is None else playback_of(cast)
+    text = _page(run, cast, playback, shown, metrics or {}, command or f'ev.report(run, "{target.name}")')
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise BadInput(f"{target}: a report is an .html file")
+    if target.is_dir():
+        raise BadInput(f"{target}: is a folder; give the name of a file, such as {target / 'report.html'}")
+    if not target.absolute().parent.is_dir():
+        raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
+    return target
+
+
+def _cast(run: xr.Dataset) -> Cast | None:
+    """What can be drawn, or None where there is nothing."""
+    drawable = [name for name in run.data_vars if str(name).endswith("/position") and run[name].ndim in (2, 3)]
+    bodies = [name for name in drawable if run[name].ndim == 2 and "shape" in run[name].attrs]
+    if not any(run[name].ndim == 3 for name in drawable) and not bodies:
+        return None
+    if not any(np.isfinite(run[name].values).any() for name in drawable):
+        return None
+    return cast_of(run)
+
+
+# ------------------------------------------------------------------------------------------- page
+
+
+def _page(
+    run: xr.Dataset, cast: Cast | None, playback: Playback | None, title: str, metrics: Mapping[str, Any], command: str
+) -> str:
+    program = files(__package__).joinpath("player.js").read_text(encoding="utf-8")
+    look = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode("ascii")
+    policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
+    body = [
+        _header(run, title),
+        *(_player(playback) if playback else ["<p>This run holds no rod or body to draw.</p>"]),
+        *_plots(list(charts_of(run, cast))),
+        *_numbers(run, cast, metrics),
+        *_model(run),
+        *_settings(run, playback, command),
+    ]
+    if playback:
+        body += [
+            f'<script type="application/json" id="scene">{playback.scene_text()}</script>',
+            f'<script type="text/plain" id="poses">{playback.poses_text()}</script>',
+            f"<script>{program}</script>",
+        ]
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{_escaped(title)}</title>\n<style>\n{look}</style>\n</head>\n<body>\n<main>",
+            *body,
+            "</main>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _escaped(text: Any) -> str:
+    return html.escape(str(text), quote=True)
+
+
+def _header(run: xr.Dataset, title: str) -> str:
+    status = str(run.attrs.get("status", ""))
+    parts = [f"<header><h1>{_escaped(title)}</h1>"]
+    if status:
+        kind = "badge" if status == "complete" else "badge warn"
+        parts.append(f'<span class="{kind}">{_escaped(status.partition(":")[0])}</span>')
+    parts.append("</header>")
+    if status and status != "complete":
+        why = "it was still being computed, or was killed, when this page was made" if status == "running" else status
+        parts.append(f'<p class="note">This run is not complete: {_escaped(why)}. The page shows what there is.</p>')
+    if run.sizes.get("time", 0) == 0:
+        parts.append('<p class="note">This run holds no step.</p>')
+    return "\n".join(parts)
+
+
+def _player(playback: Playback) -> list[str]:
+    scene = playback.scene
+    speeds = sorted({*_SPEEDS, scene["speed"]})
+    options = "".join(
+        f'<option value="{s:g}"{" selected" if s == scene["speed"] else ""}>{s:g}×</option>' for s in speeds
+    )
+    return [
+        '<div class="player"><canvas id="stage" aria-label="the robot in motion"></canvas>',
+        f'<div class="scale">grid {scene["grid"]:g} m</div>',
+        '<p class="note" id="no-webgl" hidden>This browser has no WebGL 2, which the playback needs; '
+        "everything below works without it.</p>",
+        '<div class="controls"><button id="play" type="button">Play</button>',
+        '<input id="time" type="range" min="0" max="1000" step="any" value="0" aria-label="time">',
+        '<span id="clock"></span>',
+        f'<label>speed <select id="speed">{options}</select></label>',
+        '<label><input id="follow" type="checkbox"> follow</label>',
+        '<label><input id="trails" type="checkbox" checked> trails</label>',
+        '<button id="reset" type="button">Reset view</button></div></div>',
+        '<p class="quiet">Drag to turn, wheel to come nearer, shift and drag to move, double click to start over; '
+        "space plays and pauses, arrow keys step. A click on a plot goes to that time.</p>",
+    ]
+
+
+def _plots(charts: list[Chart]) -> Iterator[str]:
+    if not charts:
+        return
+    yield '<h2>Plots</h2>\n<div class="plots">'
+    for chart in charts:
+        data = base64.b64encode(chart.svg.encode()).decode("ascii")
+        picture = f'<img alt="{_escaped(chart.about)}" src="data:image/svg+xml;base64,{data}">'
+        if chart.box is None or chart.span is None or chart.span[0] == chart.span[1]:
+            yield f'<figure><div class="plot">{picture}</div></figure>'
+            continue
+        (left, right, bottom, top), (start, end) = chart.box, chart.span
+        where = f'data-x0="{left:.5f}" data-x1="{right:.5f}" data-t0="{start!r}" data-t1="{end!r}"'
+        line = f'<div class="cursor" style="top:{100 * (1 - top):.2f}%;height:{100 * (top - bottom):.2f}%"></div>'
+        yield f'<figure><div class="plot" {where}>{picture}{line}</div></figure>'
+    yield "</div>"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]], numbers: tuple[int, ...] = ()) -> str:
+    top = "".join(f"<th>{_escaped(text)}</th>" for text in head)
+    lines = []
+    for row in rows:
+        cells = [f'<td class="number">{_escaped(x)}</td>' if k in numbers else f"<td>{_escaped(x)}</td>"
+                 for k, x in enumerate(row)]  # fmt: skip
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    header = f"<thead><tr>{top}</tr></thead>" if any(head) else ""
+    return f'<div class="scroll"><table>{header}<tbody>{"".join(lines)}</tbody></table></div>'
+
+
+# ---------------------------------------------------------------------------------------- numbers
+
+
+def _numbers(run: xr.Dataset, cast: Cast | None, metrics: Mapping[str, Any]) -> Iterator[str]:
+    yield "<h2>Numbers</h2>"
+    if metrics:
+        yield _table(("metric", "value", "unit", "reference", "tolerance", "source"), _metric_rows(metrics), (1, 3, 4))
+        yield "<h3>Of the run</h3>"
+    yield _table(("", "", ""), [*_run_rows(run), *(_motion_rows(cast) if cast is not None else [])], (1,))
+
+
+def _metric_rows(metrics: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
+    for name, entry in metrics.items():
+        given = entry if isinstance(entry, Mapping) else {"value": entry}
+        texts = [_number(given.get(key, "")) for key in ("value", "unit", "reference", "tolerance", "source")]
+        rows.append((name, *texts))
+    return rows
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
+    steps = run.sizes.get("time", 0)
+    yield "stored instants", str(steps), ""
+    if steps and "time" in run.coords:
+        time = run["time"].values
+        yield "time", f"{time[0]:.6g} to {time[-1]:.6g}", "s"
+    if "newton_iterations" in run and steps > 1:
+        iterations = run["newton_iterations"].values[1:]
+        yield "Newton iterations per step, mean and most", f"{iterations.mean():.2f}, {iterations.max()}", ""
+    if "energy/total" in run and steps > 1:
+        total = run["energy/total"].values
+        yield "total energy, first and last", f"{total[0]:.6g}, {total[-1]:.6g}", "J"
+        yield "largest change of the total energy", f"{np.nanmax(np.abs(total - total[0])):.4g}", "J"
+    if "multipliers" in run and run["multipliers"].size:
+        units = run["multiplier_units"].values if "multiplier_units" in run else []
+        for unit in dict.fromkeys(map(str, units)):
+            largest = np.nanmax(np.abs(run["multipliers"].values[:, np.asarray(units) == unit]))
+            yield "largest multiplier", f"{largest:.6g}", unit
+
+
+def _motion_rows(cast: Cast) -> Iterator[tuple[str, str, str]]:
+    time = cast.time
+    bodies = {body.name for body in cast.bodies}
+    for k, (name, way) in enumerate(cast.ways.items()):
+        if k == 12:
+            yield f"and {len(cast.ways) - k} more", "", ""
+            return
+        place = f"middle of {name}" if name in bodies else f"tip of {name}"
+        yield f"{place}, at the end", ", ".join(f"{x:.6g}" for x in way[-1]), "m"
+        if len(time) > 1:
+            yield f"{place}, largest distance from its start", f"{_most(way - way[0]):.6g}", "m"
+            speed = _most(np.diff(way, axis=0) / np.maximum(np.diff(time), 1e-300)[:, None])
+            yield f"{place}, largest mean speed between two instants", f"{speed:.6g}", "m/s"
+
+
+def _most(vectors: np.ndarray) -> float:
+    return float(np.linalg.norm(vectors, axis=1).max())
+
+
+# ------------------------------------------------------------------------------ model and settings
+
+
+def _model(run: xr.Dataset) -> Iterator[str]:
+    yield "<h2>Model</h2>"
+    system, reason = model_of(run)
+    if system is None:
+        yield f"<p>{_escaped(reason)}</p>"
+    else:
+        for section in sections_of(system, run):
+            yield f"<h3>{_escaped(section.title)}</h3>"
+            yield _table(("name", "kind", "details"), list(section.rows))
+        yield f"<h3>Structure</h3>\n<pre>{_escaped(summary_of(system))}</pre>"
+    text = run.attrs.get("model")
+    if isinstance(text, str) and 0 < len(text) <= _MODEL_SHOWN:
+        yield f"<details><summary>The whole model, as stored in the run</summary><pre>{_escaped(text)}</pre></details>"
+
+
+def _settings(run: xr.Dataset, playback: Playback | None, command: str) -> Iterator[str]:
+    yield "<h2>To make it again</h2>"
+    rows: list[tuple[str, str]] = []
+    for key in ("method", "step", "status", "conventions"):
+        if key in run.attrs:
+            rows.append((key, _number(run.attrs[key])))
+    rows.append(("computed with", f"elver {run.attrs.get('elver_version', 'of unknown version')}"))
+    known = {"title", "elver_version", "conventions", "method", "step", "status", "model"}
+    rows += [(str(key), _number(value)) for key, value in run.attrs.items() if key not in known]
+    libraries = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "numba", "xarray", "matplotlib"))
+    rows.append(("page made with", f"elver {_version('elver')}, Python {platform.python_version()}, {libraries}"))
+    rows.append(("page made at", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")))
+    if playback is not None:
+        rows.append(("playback", f"{playback.frames} of {run.sizes.get('time', playback.frames)} stored instants"))
+    yield _table(("", ""), rows)
+    yield f"<h3>The command</h3>\n<pre>{_escaped(command)}</pre>"
+    if "model" in run.attrs:
+        yield "<h3>The model from the run's file, to compute with it again</h3>"
+        code = 'from elver import io\n\nrun = io.load("run.nc")\nsystem = io.loads(run.attrs["model"])'
+        yield f"<pre>{_escaped(code)}</pre>"
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,191 @@
+"""The plots of a report, as vector pictures in the look of all figures of elver."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from elver.viz.history import Cast
+from elver.viz.plots import energy, tip_history
+from elver.viz.style import COLOURS, TIME_COLOURS, legend_above, open_axes, style
+
+__all__ = ["Chart", "charts_of"]
+
+SIZE = (6.2, 3.3)  # inches
+_LINES = 6  # more of a kind share one colour
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One plot: SVG text, what it shows, and, if it runs over time, where its time axis is in the picture."""
+
+    svg: str
+    about: str
+    box: tuple[float, float, float, float] | None = None  # left, right, bottom, top in parts of the picture
+    span: tuple[float, float] | None = None  # s at left and right
+
+
+def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
+    """The plots that this run has something for, in the order of a report."""
+    if cast is not None and len(cast.time) > 1:
+        yield _drawn("ways of tips and bodies in the plane of the largest motion", lambda axes: _ways(axes, cast))
+    if cast is not None and cast.rods:
+        yield _drawn("centre lines at several instants, early light, late dark", lambda axes: _shapes(axes, cast))
+    if run.sizes.get("time", 0) < 2:
+        return
+    if cast is not None and len(cast.time) > 1:
+        yield _over_time("tips and bodies over time", lambda axes: tip_history(run, axes=axes))
+    if any(_finite(run, f"energy/{name}") for name in ("kinetic", "elastic", "gravity", "total")):
+        yield _over_time("energy over time", lambda axes: energy(run, axes=axes))
+    for name, labels, units, title in (
+        ("inputs", "input", "input_units", "inputs"),
+        ("multipliers", "multiplier", "multiplier_units", "multipliers of loops and holds"),
+        ("efforts", "imposed", "effort_units", "efforts of imposed motion"),
+    ):
+        if _finite(run, name) and run[name].ndim == 2:
+            yield from _channels(run, name, labels, units, title)
+    if _finite(run, "newton_iterations"):
+        yield _over_time("Newton iterations of each step", lambda axes: _newton(axes, run))
+
+
+def _finite(run: xr.Dataset, name: str) -> bool:
+    """There are numbers over time under this name."""
+    return (
+        name in run and run[name].dims[:1] == ("time",) and run[name].size > 0 and bool(np.isfinite(run[name]).any())
+    )
+
+
+def _ways(axes: Axes, cast: Cast) -> None:
+    ways = cast.ways
+    i, j = _plane(np.concatenate(list(ways.values())))
+    for k, (name, way) in enumerate(ways.items()):
+        many = len(ways) > _LINES
+        colour = COLOURS["rod"] if many else _colour(k)
+        axes.plot(way[:, i], way[:, j], color=colour, linewidth=1.0 if many else 1.8, label="" if many else _safe(name))
+        axes.plot(*way[0, [i, j]], "o", color="white", markeredgecolor=colour, markersize=5)
+        axes.plot(*way[-1, [i, j]], "o", color=colour, markersize=5)
+    axes.set_title("path of the tip" if len(ways) == 1 else "paths")
+    _flat(axes, i, j)
+    if 1 < len(ways) <= _LINES:
+        legend_above(axes)
+
+
+def _shapes(axes: Axes, cast: Cast) -> None:
+    i, j = _plane(np.concatenate([rod.position.reshape(-1, 3) for rod in cast.rods]))
+    time = cast.time
+    wanted = np.linspace(time[0], time[-1], min(len(time), 9 if len(cast.rods) <= 3 else 4))
+    chosen = sorted({int(np.argmin(np.abs(time - t))) for t in wanted})
+    shade = Normalize(time[0], time[-1] if time[-1] > time[0] else time[0] + 1.0)
+    for instant in chosen:
+        colour = TIME_COLOURS(shade(time[instant])) if len(chosen) > 1 else COLOURS["rod"]
+        for rod in cast.rods:
+            axes.plot(rod.position[instant, :, i], rod.position[instant, :, j], color=colour)
+    when = f", {time[chosen[0]]:.3g} s (light) to {time[chosen[-1]]:.3g} s" if len(chosen) > 1 else ""
+    axes.set_title(f"shapes{when}")
+    _flat(axes, i, j)
+
+
+def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -> Iterator[Chart]:
+    """One plot per unit."""
+    values = run[name].values
+    time = run["time"].values
+    names = [str(label) for label in run[labels].values] if labels in run.coords else [""] * values.shape[1]
+    kinds = [str(unit) for unit in run[units].values] if units in run else [""] * values.shape[1]
+    for unit in dict.fromkeys(kinds):
+        own = [k for k, kind in enumerate(kinds) if kind == unit]
+        if name == "inputs":  # a constant one is told in the model
+            own = [k for k in own if np.ptp(values[:, k]) > 0.0]
+        if not own:
+            continue
+        # of many, those that matter most have a name and a colour each
+        main = sorted(sorted(own, key=lambda k: -np.nanmax(np.abs(values[:, k]), initial=0.0))[:_LINES])
+
+        def draw(axes: Axes, own: list[int] = own, main: list[int] = main, unit: str = unit) -> None:
+            for k in own:
+                if k not in main:
+                    axes.plot(time, values[:, k], color=COLOURS["grid"], linewidth=1.0)
+            for place, k in enumerate(main):
+                axes.plot(time, values[:, k], color=_colour(place), label=_safe(names[k]))
+            label = "factor" if unit == "1" else f"[{_safe(unit)}]" if unit else ""
+            open_axes(axes, title, label)
+            _legend_below(axes)
+
+        about = f"{title}, {unit}" if unit not in ("", "1") else title
+        yield _over_time(about, draw)
+
+
+def _newton(axes: Axes, run: xr.Dataset) -> None:
+    iterations = run["newton_iterations"].values
+    axes.step(run["time"].values, iterations, where="pre", color=COLOURS["violet"], linewidth=1.2)
+    axes.set_ylim(0.0, max(1.0, 1.1 * float(np.nanmax(iterations))))
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    open_axes(axes, "Newton iterations", "per step")
+
+
+def _legend_below(axes: Axes) -> None:
+    """Names may be long: one column beside the plot would squeeze it, so they stand in rows below."""
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.17), ncols=2, fontsize=8, handlelength=1.2)
+
+
+def _plane(points: np.ndarray) -> tuple[int, int]:
+    """The two axes along which the points spread most; z, if it is one of them, points up."""
+    spread = np.ptp(points, axis=0)
+    i, j = sorted(np.argsort(-spread, kind="stable")[:2].tolist())
+    return i, j
+
+
+def _flat(axes: Axes, i: int, j: int) -> None:
+    axes.set_xlabel(f"{'xyz'[i]} [m]")
+    axes.set_ylabel(f"{'xyz'[j]} [m]")
+    axes.set_aspect("equal", adjustable="datalim")
+
+
+def _colour(k: int) -> str:
+    return COLOURS[("rod", "accent", "gold", "violet", "ink", "grey")[k % 6]]
+
+
+def _safe(text: str) -> str:
+    """A name as matplotlib should print it: a dollar is a dollar, and a leading underscore hides nothing."""
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def _drawn(about: str, draw: Callable[[Axes], Any]) -> Chart:
+    figure, _ = _figure(draw)
+    return Chart(_svg(figure), about)
+
+
+def _over_time(about: str, draw: Callable[[Axes], Any]) -> Chart:
+    figure, axes = _figure(draw)
+    svg = _svg(figure)
+    box = axes.get_position()  # known once it is drawn
+    start, end = (float(t) for t in axes.get_xlim())
+    return Chart(svg, about, (float(box.x0), float(box.x1), float(box.y0), float(box.y1)), (start, end))
+
+
+def _figure(draw: Callable[[Axes], Any]) -> tuple[Figure, Axes]:
+    with style():
+        figure, axes = plt.subplots(figsize=SIZE, layout="constrained")
+        try:
+            draw(axes)
+        finally:
+            plt.close(figure)
+    return figure, axes
+
+
+def _svg(figure: Figure) -> str:
+    # text stays text, and the same run gives the same file
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "elver"}):
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()

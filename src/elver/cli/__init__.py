@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from elver.cli import report
 from elver.cli.model_commands import add_model_commands
 
 __all__ = ["app", "main"]
@@ -115,6 +116,9 @@ def bench_rows(
     from elver.cli.bench import run_bench
 
     raise typer.Exit(run_bench(peers=peers, json_path=json, only=only or ()))
+
+
+app.command("report")(report.command)
 
 
 @app.command("warmup")

@@ -239,9 +239,10 @@ def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
         yield "total energy, first and last", f"{total[0]:.6g}, {total[-1]:.6g}", "J"
         yield "largest change of the total energy", f"{np.nanmax(np.abs(total - total[0])):.4g}", "J"
     if "multipliers" in run and run["multipliers"].size:
-        units = run["multiplier_units"].values if "multiplier_units" in run else []
-        for unit in dict.fromkeys(map(str, units)):
-            largest = np.nanmax(np.abs(run["multipliers"].values[:, np.asarray(units) == unit]))
+        units = [str(unit) for unit in run["multiplier_units"].values] if "multiplier_units" in run else []
+        for unit in dict.fromkeys(units):
+            own = [k for k, other in enumerate(units) if other == unit]
+            largest = np.nanmax(np.abs(run["multipliers"].values[:, own]))
             yield "largest multiplier", f"{largest:.6g}", unit
 
 

@@ -14,6 +14,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from elver.viz.history import Cast
 from elver.viz.plots import energy, tip_history
@@ -128,7 +129,7 @@ def _newton(axes: Axes, run: xr.Dataset) -> None:
     iterations = run["newton_iterations"].values
     axes.step(run["time"].values, iterations, where="pre", color=COLOURS["violet"], linewidth=1.2)
     axes.set_ylim(0.0, max(1.0, 1.1 * float(np.nanmax(iterations))))
-    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     open_axes(axes, "Newton iterations", "per step")
 
 

@@ -271,42 +271,40 @@
 
   /* A rod: rings around a smooth centre line, with three smaller rings as a round cap at both ends. */
   const LIFTS = [1.0, 0.9, 0.6];
+  const CIRCLE = [];
+  for (let a = 0; a <= scene.around; a++) {
+    const angle = 2 * Math.PI * a / scene.around;
+    CIRCLE.push([Math.cos(angle), Math.sin(angle)]);
+  }
+  const ROW = CIRCLE.length;
+
   class Tube {
     constructor(part) {
       this.part = part;
       this.weights = floats(scene.weights[part.weights]);
       this.along = this.weights.length / part.count;
       this.half = floats(part.half);
-      this.around = scene.around;
       this.rings = this.along + 6;
-      const size = this.rings * (this.around + 1);
-      this.data = new Float32Array(6 * size);
-      this.array = gl.createVertexArray();
-      gl.bindVertexArray(this.array);
-      this.held = buffer(this.data, gl.DYNAMIC_DRAW);
-      attribute(0, this.held, 3, 6, 0);
-      attribute(1, this.held, 3, 6, 3);
-      const colour = new Float32Array(4 * size);
-      this.circle = [];
-      for (let a = 0; a <= this.around; a++) {
-        const angle = 2 * Math.PI * a / this.around;
-        this.circle.push([Math.cos(angle), Math.sin(angle)]);
-      }
-      for (let i = 0; i < size; i++) { // the stripe on the +y side shows how a rod is twisted
-        const ring = Math.floor(i / (this.around + 1)), body = ring > 2 && ring < this.rings - 3;
-        colour.set([...part.colour, body ? this.circle[i % (this.around + 1)][0] : 0], 4 * i);
-      }
-      attribute(2, buffer(colour), 4, 4, 0);
-      const order = [], row = this.around + 1;
-      for (let i = 0; i + 1 < this.rings; i++) {
-        for (let a = 0; a < this.around; a++) {
-          const k = i * row + a;
-          order.push(k, k + 1, k + row + 1, k, k + row + 1, k + row);
-        }
-      }
-      this.count = indexed(order);
+      this.size = this.rings * ROW;
       this.line = new Float32Array(12 * this.along); // centre and three axes of each section
       this.signed = new Float32Array(4 * part.count);
+      this.data = null; // its share of the vertices of all rods
+    }
+
+    colours(into) { // the stripe on the +y side shows how a rod is twisted
+      for (let i = 0; i < this.size; i++) {
+        const ring = Math.floor(i / ROW), body = ring > 2 && ring < this.rings - 3;
+        into.set([...this.part.colour, body ? CIRCLE[i % ROW][0] : 0], 4 * i);
+      }
+    }
+
+    order(first, into) {
+      for (let i = 0; i + 1 < this.rings; i++) {
+        for (let a = 0; a + 1 < ROW; a++) {
+          const k = first + i * ROW + a;
+          into.push(k, k + 1, k + ROW + 1, k, k + ROW + 1, k + ROW);
+        }
+      }
     }
 
     move() {
@@ -333,8 +331,6 @@
       for (const lift of LIFTS) this.ring(ring++, 0, -lift);
       for (let f = 0; f <= last; f++) this.ring(ring++, f, 0);
       for (const lift of LIFTS.slice().reverse()) this.ring(ring++, last, lift);
-      gl.bindBuffer(gl.ARRAY_BUFFER, this.held);
-      gl.bufferSubData(gl.ARRAY_BUFFER, 0, this.data);
     }
 
     /* lift: how far a ring of a cap stands out, from 0 (none) to 1 (the pole), negative at the base. */
@@ -342,8 +338,8 @@
       const { line, data, half } = this, at = 12 * f;
       const hy = half[2 * f], hz = half[2 * f + 1], out = 0.5 * Math.min(hy, hz) * lift;
       const shrink = Math.sqrt(Math.max(1 - lift * lift, 0));
-      let to = 6 * ring * (this.around + 1);
-      for (const [c, s] of this.circle) {
+      let to = 6 * ring * ROW;
+      for (const [c, s] of CIRCLE) {
         const y = hy * c * shrink, z = hz * s * shrink;
         const norm = Math.hypot(hz * c, hy * s) || 1, ny = shrink * hz * c / norm, nz = shrink * hy * s / norm;
         for (let k = 0; k < 3; k++) {
@@ -356,40 +352,77 @@
     }
   }
 
+  /* All rods in one buffer, drawn at once. */
+  class Tubes {
+    constructor(parts) {
+      this.tubes = parts.map((part) => new Tube(part));
+      const size = this.tubes.reduce((sum, tube) => sum + tube.size, 0), order = [];
+      const colour = new Float32Array(4 * size);
+      this.data = new Float32Array(6 * size);
+      let first = 0;
+      for (const tube of this.tubes) {
+        tube.data = this.data.subarray(6 * first, 6 * (first + tube.size));
+        tube.colours(colour.subarray(4 * first, 4 * (first + tube.size)));
+        tube.order(first, order);
+        first += tube.size;
+      }
+      this.array = gl.createVertexArray();
+      gl.bindVertexArray(this.array);
+      this.held = buffer(this.data, gl.DYNAMIC_DRAW);
+      attribute(0, this.held, 3, 6, 0);
+      attribute(1, this.held, 3, 6, 3);
+      attribute(2, buffer(colour), 4, 4, 0);
+      this.count = indexed(order);
+    }
+    move() {
+      for (const tube of this.tubes) tube.move();
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.held);
+      gl.bufferSubData(gl.ARRAY_BUFFER, 0, this.data);
+    }
+  }
+
   /* Behind what moves: ribbons of constant width on the screen that fade with age. */
   class Trails {
     constructor(marked) {
       this.marked = marked;
-      this.longest = 400;
-      this.data = new Float32Array(8 * 2 * (this.longest + 2));
+      this.longest = marked.length > 8 ? 120 : 400; // frames; many long trails hide the robot
+      this.data = new Float32Array(16 * (this.longest + 1) * Math.max(marked.length, 1));
       this.array = gl.createVertexArray();
       gl.bindVertexArray(this.array);
       this.held = buffer(this.data, gl.DYNAMIC_DRAW);
       attribute(0, this.held, 3, 8, 0);
       attribute(1, this.held, 3, 8, 3);
       attribute(2, this.held, 2, 8, 6);
+      this.count = 0;
     }
-    point(node, frame, k) {
-      return scene.low[k] + scale[k] * places[(frame * nodes + node) * 3 + k];
+    move() {
+      const { data, longest } = this, first = Math.max(0, now.frame - longest + 1), wide = 1.7 * sharpness;
+      const count = this.count = now.frame - first + 2;
+      const way = new Float32Array(3 * (count + 1));
+      let to = 0;
+      for (const node of this.marked) {
+        for (let i = 0; i < count; i++) {
+          for (let k = 0; k < 3; k++) {
+            const stored = scene.low[k] + scale[k] * places[((first + i) * nodes + node) * 3 + k];
+            way[3 * i + k] = i + 1 < count ? stored : now.p[3 * node + k];
+          }
+        }
+        for (let k = 0; k < 3; k++) way[3 * count + k] = 2 * way[3 * count - 3 + k] - way[3 * count - 6 + k];
+        for (let i = 0; i < count; i++) {
+          for (let side = 1; side >= -1; side -= 2) {
+            for (let k = 0; k < 6; k++) data[to++] = way[3 * i + k];
+            data[to++] = side * wide;
+            data[to++] = i / (count - 1);
+          }
+        }
+      }
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.held);
+      gl.bufferSubData(gl.ARRAY_BUFFER, 0, data.subarray(0, to));
     }
     draw(at) {
       gl.bindVertexArray(this.array);
-      for (const node of this.marked) {
-        const first = Math.max(0, now.frame - this.longest + 1), count = now.frame - first + 2;
-        const way = [];
-        for (let f = first; f <= now.frame; f++) way.push([0, 1, 2].map((k) => this.point(node, f, k)));
-        way.push([0, 1, 2].map((k) => now.p[3 * node + k]));
-        for (let i = 0; i < count; i++) {
-          const p = way[i], q = i + 1 < count ? way[i + 1] : p.map((x, k) => 2 * x - way[i - 1][k]);
-          const age = count > 1 ? i / (count - 1) : 1;
-          this.data.set([...p, ...q, 1.7 * sharpness, age], 16 * i);
-          this.data.set([...p, ...q, -1.7 * sharpness, age], 16 * i + 8);
-        }
-        gl.bindBuffer(gl.ARRAY_BUFFER, this.held);
-        gl.bufferSubData(gl.ARRAY_BUFFER, 0, this.data.subarray(0, 16 * count));
-        gl.uniform3fv(at.u_colour, scene.accent);
-        gl.drawArrays(gl.TRIANGLE_STRIP, 0, 2 * count);
-      }
+      gl.uniform3fv(at.u_colour, scene.accent);
+      for (let i = 0; i < this.marked.length; i++) gl.drawArrays(gl.TRIANGLE_STRIP, 2 * i * this.count, 2 * this.count);
     }
   }
 
@@ -400,7 +433,7 @@
       this.ground = program(FLOOR_VERTEX, FLOOR_FRAGMENT);
       this.trail = program(TRAIL_VERTEX, TRAIL_FRAGMENT);
       this.meshes = scene.meshes.map(meshOf);
-      this.tubes = scene.parts.filter((part) => part.kind === "rod").map((part) => new Tube(part));
+      this.tubes = new Tubes(scene.parts.filter((part) => part.kind === "rod"));
       this.bodies = scene.parts.filter((part) => part.kind === "body");
       this.trails = new Trails(scene.trails);
       this.showTrails = true;
@@ -437,7 +470,7 @@
     parts(at) {
       const still = Float32Array.from([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]);
       gl.uniformMatrix4fv(at.u_model, false, still);
-      for (const tube of this.tubes) this.drawIndexed(tube);
+      if (this.tubes.count) this.drawIndexed(this.tubes);
       for (const held of scene.fixed) {
         this.place(at, held.q, held.p);
         this.drawIndexed(this.meshes[held.mesh]);
@@ -465,7 +498,9 @@
       const height = Math.max(1, Math.round(canvas.clientHeight * sharpness));
       if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
       pose(clock.time);
-      for (const tube of this.tubes) tube.move();
+      const trails = this.showTrails && scene.trails.length > 0 && frames > 1;
+      this.tubes.move();
+      if (trails) this.trails.move();
       const heart = centre();
 
       // camera: in front of the whole scene, or going along with the robot
@@ -518,7 +553,7 @@
       gl.bindTexture(gl.TEXTURE_2D, this.layers[0].texture);
       gl.bindVertexArray(this.square);
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
-      if (this.showTrails && scene.trails.length && frames > 1) {
+      if (trails) {
         gl.useProgram(this.trail.program);
         gl.uniformMatrix4fv(this.trail.at.u_view, false, view);
         gl.uniform2f(this.trail.at.u_size, width, height);

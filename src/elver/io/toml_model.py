@@ -157,8 +157,8 @@ class _Reader:
     def __init__(self, path: Path, changes: Mapping[str, Any], outside: bool, *, methods: bool) -> None:
         self.path, self.outside = path, outside
         text = read_text(path)
-        self.lines = lines_of_keys(text)
         self.document = parse(path, text)
+        self.lines = lines_of_keys(text)
         self.types = file_types()
         self.methods = methods
         self.built: dict[str, Any] = {}

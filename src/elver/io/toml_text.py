@@ -17,11 +17,12 @@ from elver.errors import BadInput
 
 __all__ = ["LARGEST_FILE", "lines_of_keys", "parse", "read_text", "value_text", "write_document"]
 
-LARGEST_FILE = 16_000_000
+LARGEST_FILE = 4_000_000
 _WIDTH = 120
 _HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
 _NAME = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
+_DOTS = re.compile(r"(?:\.\s{0,9}[\w\"'-]{0,99}\s{0,9}){50}")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -55,6 +56,10 @@ def read_text(path: Path, what: str = "model file", largest: int = LARGEST_FILE)
 
 def parse(path: Path, text: str) -> dict[str, Any]:
     """The tables of a TOML text."""
+    if found := _DOTS.search(text):  # the parser's time grows with the square of the dots in a key
+        line = text.count("\n", 0, found.start()) + 1
+        shown = f"{found[0][:20]!r} and more dots in a row"
+        raise BadInput(f"{path}, line {line}: not TOML of a model: {shown}; write tables as [rods.arm] instead")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -47,6 +47,9 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 	@touch $@
 
 docs: $(VENV)/.ready-docs
+	@for page in $(notdir $(patsubst %/paper.toml,%,$(wildcard gallery/*/paper.toml))); do \
+	  [ -f docs/_build/gallery/$$page/metrics.json ] || { echo "$$page ..."; \
+	  $(BIN)/elver gallery run $$page --quick --out docs/_build/gallery/$$page > /dev/null || exit 1; }; done
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

@@ -59,7 +59,7 @@ def report(
         names = ", ".join(map(str, run.attrs["parts"]))
         raise BadInput(f"this dataset holds several runs ({names}): take one out with io.part(runs, name)")
     cast = _cast(run)
-    shown = str(title or run.attrs.get("title") or "elver run")
+    shown = str(title) or _title(run, cast)
     playback = None if cast is None else playback_of(cast)
     text = _page(run, cast, playback, shown, metrics or {}, command or f'ev.report(run, "{target.name}")')
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -80,6 +80,15 @@ def _target(path: str | os.PathLike[str]) -> Path:
     if not target.absolute().parent.is_dir():
         raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
     return target
+
+
+def _title(run: xr.Dataset, cast: Cast | None) -> str:
+    """That of the run, but a count where it would list many parts."""
+    given = str(run.attrs.get("title") or "elver run")
+    if cast is None or len(cast.rods) + len(cast.bodies) <= 6 or not given.startswith("elver simulation of "):
+        return given
+    counts = [(len(cast.rods), "rods"), (len(cast.bodies), "bodies")]
+    return f"elver simulation of {' and '.join(f'{n} {word}' for n, word in counts if n)}"
 
 
 def _cast(run: xr.Dataset) -> Cast | None:
@@ -207,7 +216,11 @@ def _numbers(run: xr.Dataset, cast: Cast | None, metrics: Mapping[str, Any]) -> 
     if metrics:
         yield _table(("metric", "value", "unit", "reference", "tolerance", "source"), _metric_rows(metrics), (1, 3, 4))
         yield "<h3>Of the run</h3>"
-    yield _table(("", "", ""), [*_run_rows(run), *(_motion_rows(cast) if cast is not None else [])], (1,))
+    yield _table(("", "", ""), list(_run_rows(run)), (1,))
+    if cast is not None:
+        yield "<h3>Tips and bodies</h3>"
+        head = ("place", "at the end [m]", "farthest from its start [m]", "largest mean speed of a step [m/s]")
+        yield _table(head, list(_motion_rows(cast)), (1, 2, 3))
 
 
 def _metric_rows(metrics: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -246,19 +259,20 @@ def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
             yield "largest multiplier", f"{largest:.6g}", unit
 
 
-def _motion_rows(cast: Cast) -> Iterator[tuple[str, str, str]]:
+def _motion_rows(cast: Cast) -> Iterator[tuple[str, ...]]:
     time = cast.time
     bodies = {body.name for body in cast.bodies}
     for k, (name, way) in enumerate(cast.ways.items()):
-        if k == 12:
-            yield f"and {len(cast.ways) - k} more", "", ""
+        if k == 24:
+            yield f"and {len(cast.ways) - k} more", "", "", ""
             return
         place = f"middle of {name}" if name in bodies else f"tip of {name}"
-        yield f"{place}, at the end", ", ".join(f"{x:.6g}" for x in way[-1]), "m"
-        if len(time) > 1:
-            yield f"{place}, largest distance from its start", f"{_most(way - way[0]):.6g}", "m"
-            speed = _most(np.diff(way, axis=0) / np.maximum(np.diff(time), 1e-300)[:, None])
-            yield f"{place}, largest mean speed between two instants", f"{speed:.6g}", "m/s"
+        end = ", ".join(f"{round(float(x), 9):.5g}" for x in way[-1])
+        if len(time) == 1:
+            yield place, end, "", ""
+            continue
+        speed = _most(np.diff(way, axis=0) / np.maximum(np.diff(time), 1e-300)[:, None])
+        yield place, end, f"{_most(way - way[0]):.5g}", f"{speed:.5g}"
 
 
 def _most(vectors: np.ndarray) -> float:

@@ -117,7 +117,7 @@ def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -
                     axes.plot(time, values[:, k], color=COLOURS["grid"], linewidth=1.0)
             for place, k in enumerate(main):
                 axes.plot(time, values[:, k], color=_colour(place), label=_safe(names[k]))
-            label = "factor" if unit == "1" else f"[{_safe(unit)}]" if unit else ""
+            label = "factor" if unit == "1" else f"{name.removesuffix('s')} [{_safe(unit)}]" if unit else ""
             open_axes(axes, title, label)
             _legend_below(axes)
 

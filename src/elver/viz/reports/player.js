@@ -137,9 +137,16 @@
   function resetCamera() {
     camera.elevation = scene.view[0] * DEGREE;
     camera.azimuth = scene.view[1] * DEGREE;
-    const aspect = Math.min(1, canvas.clientWidth / Math.max(canvas.clientHeight, 1));
-    const r = camera.follow ? 1.25 * scene.extent : reach;
-    camera.distance = 0.86 * r / Math.sin(ANGLE / 2) / aspect;
+    // as near as the corners of what is shown allow
+    const z = direction(camera.elevation, camera.azimuth), x = unit(cross([0, 0, 1], z)), y = cross(z, x);
+    const high = Math.tan(ANGLE / 2), wide = high * canvas.clientWidth / Math.max(canvas.clientHeight, 1);
+    const half = scene.high.map((h, k) => (camera.follow ? 1.1 * scene.extent : h - middle[k]));
+    camera.distance = 0;
+    for (let k = 0; k < 8; k++) {
+      const corner = half.map((h, axis) => ((k >> axis) & 1 ? h : -h));
+      const needed = Math.max(Math.abs(inner(corner, x)) / wide, Math.abs(inner(corner, y)) / high);
+      camera.distance = Math.max(camera.distance, needed + inner(corner, z));
+    }
     camera.shift = [0, 0, 0];
   }
 
@@ -385,7 +392,8 @@
   class Trails {
     constructor(marked) {
       this.marked = marked;
-      this.longest = marked.length > 8 ? 120 : 400; // frames; many long trails hide the robot
+      this.many = marked.length > 8; // many long trails would hide the robot
+      this.longest = this.many ? 60 : 400; // frames
       this.data = new Float32Array(16 * (this.longest + 1) * Math.max(marked.length, 1));
       this.array = gl.createVertexArray();
       gl.bindVertexArray(this.array);
@@ -396,7 +404,7 @@
       this.count = 0;
     }
     move() {
-      const { data, longest } = this, first = Math.max(0, now.frame - longest + 1), wide = 1.7 * sharpness;
+      const { data, longest } = this, first = Math.max(0, now.frame - longest + 1), wide = (this.many ? 1.0 : 1.7) * sharpness;
       const count = this.count = now.frame - first + 2;
       const way = new Float32Array(3 * (count + 1));
       let to = 0;
@@ -569,6 +577,7 @@
   // ----------------------------------------------------------------------------------------- time and hands
 
   const start = times[0], end = times[frames - 1];
+  const plots = [...document.querySelectorAll("[data-t0]")];
   const slider = byId("time"), label = byId("clock"), button = byId("play");
   let stage = null, stale = true, drawn = 0, before = 0;
   const measured = [];
@@ -584,10 +593,10 @@
   function showTime() {
     slider.value = String(end > start ? 1000 * (clock.time - start) / (end - start) : 0);
     label.textContent = `${clock.time.toFixed(scene.digits)} s`;
-    for (const plot of document.querySelectorAll("[data-t0]")) {
+    for (const plot of plots) {
       const { x0, x1, t0, t1 } = plot.dataset;
       const w = (clock.time - t0) / (t1 - t0);
-      plot.lastElementChild.style.left = `${100 * (Number(x0) + w * (x1 - x0))}%`;
+      plot.lastElementChild.style.transform = `translateX(${(Number(x0) + w * (x1 - x0)) * plot.clientWidth}px)`;
     }
   }
   function seek(time) {
@@ -693,7 +702,7 @@
       else return;
       event.preventDefault();
     });
-    for (const plot of document.querySelectorAll("[data-t0]")) { // a click on a plot goes to that time
+    for (const plot of plots) { // a click on a plot goes to that time
       plot.addEventListener("click", (event) => {
         const { x0, x1, t0, t1 } = plot.dataset, box = plot.getBoundingClientRect();
         const w = ((event.clientX - box.left) / box.width - x0) / (x1 - x0);
@@ -701,7 +710,7 @@
         seek(Number(t0) + w * (t1 - t0));
       });
     }
-    new ResizeObserver(() => { stale = true; }).observe(canvas);
+    new ResizeObserver(() => { stale = true; showTime(); }).observe(canvas);
   }
 
   // -------------------------------------------------------------------------------------------------- begin

@@ -1,0 +1,387 @@
+"""Reports: one file that holds everything, stays small, opens offline and plays; no name in a model becomes code."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import elver as ev
+from elver import io
+from elver.cli import app
+from elver.errors import BadInput
+from elver.lie import so3
+from elver.viz.history import cast_of
+from elver.viz.reports.playback import playback_of
+from elver.viz.reports.words import model_of, sections_of
+
+HOSTILE = "<script>document.title='broken'</script>"
+LENGTH = 0.4
+
+
+def _browser() -> ModuleType:
+    """tests/browser.py, which is no package's module."""
+    spec = importlib.util.spec_from_file_location("elver_test_browser", Path(__file__).parents[1] / "browser.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+browser = _browser()
+
+
+def swinging(steps: int = 21, rods: int = 1, duration: float = 2.0, nodes: int = 9) -> xr.Dataset:
+    """Rods of constant curvature, side by side, that swing up and down: position and frames are exact."""
+    time = np.linspace(0.0, duration, steps)
+    s = LENGTH * 0.5 * (1.0 - np.cos(np.linspace(0.0, np.pi, nodes)))
+    variables: dict = {}
+    coordinates: dict = {"time": ("time", time, {"units": "s"})}
+    for k in range(rods):
+        name = f"arm{k}"
+        curvature = 4.0 * np.cos(np.pi * time + 0.3 * k)[:, None] + 1e-9
+        angle = curvature * s
+        zero = np.zeros_like(angle)
+        position = np.stack([np.sin(angle) / curvature, zero + 0.05 * k, (1.0 - np.cos(angle)) / curvature], axis=-1)
+        orientation = so3.to_quaternion(so3.exp(np.stack([zero, -angle, zero], axis=-1)))
+        variables[f"{name}/position"] = (("time", f"{name}_node", "xyz"), position)
+        variables[f"{name}/orientation"] = (("time", f"{name}_node", "quaternion"), orientation)
+        variables[f"{name}/half_width"] = ((f"{name}_node", "yz"), np.full((nodes, 2), 0.01))
+        coordinates[f"{name}/s"] = (f"{name}_node", s)
+    return xr.Dataset(variables, coordinates, {"title": "swinging arms", "status": "complete"})
+
+
+@pytest.fixture(scope="module")
+def arm_run() -> xr.Dataset:
+    """A tendon-driven arm with a name that wants to be code."""
+    silicone = ev.Material(young=1.0e6, poisson=0.45, density=1070.0)
+    arm = ev.Rod(LENGTH, ev.Circle(8e-3), silicone, ev.Legendre(bending=4, torsion=2), name=HOSTILE.partition("</")[0])
+    tendon = ev.Tendon(arm, path=ev.parallel(y=0.0, z=6e-3), name="pull & <b>hold")
+    system = ev.System(ev.Mechanism.clamped(arm), actuators=[tendon], loads=[ev.Gravity()])
+    return ev.simulate(system, duration=0.3, step=1e-2, inputs={tendon: lambda t: 5.0 * t})
+
+
+@pytest.fixture(scope="module")
+def loop_run() -> xr.Dataset:
+    """Two rods, two hinges, one loop, a body at its apex: multipliers and efforts."""
+    steel = ev.Material(young=210e9, shear=80e9, density=7800.0)
+    left, right = (ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.kirchhoff(3), name=n) for n in ("left", "right"))
+    hinge = ev.Revolute(("world", (-0.2, 0, 0)), (left, "base"), start=np.pi / 2)
+    other = ev.Revolute(("world", (0.2, 0, 0)), (right, "base"), start=np.pi / 2)
+    apex = ev.Spherical((left, "tip"), (right, "tip"))
+    weight = ev.RigidBody.box((0.06, 0.06, 0.04), mass=0.05, name="weight")
+    held = ev.Fixed((left, "tip"), weight)
+    motor = ev.Motor(hinge)
+    robot = ev.System(ev.Mechanism([apex, hinge, other, held]), actuators=[motor, ev.Imposed(other)])
+    start = ev.equilibrium(robot, {motor: -0.05})
+    return ev.simulate(robot, start, duration=0.2, step=1e-2)
+
+
+class _Outline(HTMLParser):
+    """Elements of a page, and the text of its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+def outline(path: Path) -> _Outline:
+    return _Outline(path.read_text(encoding="utf-8"))
+
+
+def pictures(page: _Outline) -> dict[str, str]:
+    """The SVG of each plot by its description."""
+    head = "data:image/svg+xml;base64,"
+    return {
+        str(img["alt"]): base64.b64decode(str(img["src"]).removeprefix(head)).decode() for img in page.all("img")
+    }
+
+
+class TestPage:
+    def test_nothing_is_fetched(self, arm_run, tmp_path):
+        page = outline(ev.report(arm_run, tmp_path / "arm.html"))
+        for _, attributes in page.tags:
+            for key in ("src", "href", "srcset", "data", "action"):
+                assert str(attributes.get(key) or "data:").startswith("data:")
+        policy = next(m["content"] for m in page.all("meta") if m.get("http-equiv"))
+        assert str(policy).startswith("default-src 'none'; script-src 'sha256-")
+
+    def test_names_stay_text(self, arm_run, tmp_path):
+        path = ev.report(arm_run, tmp_path / "arm.html", title=HOSTILE, metrics={HOSTILE: 1.0}, command=HOSTILE)
+        page = outline(path)
+        kinds = [script.get("type") for script in page.all("script")]
+        assert kinds == ["application/json", "text/plain", None]  # ours, and no other
+        assert not page.all("b")
+        assert "pull & <b>hold" in page.text
+        assert HOSTILE in page.text
+        for svg in pictures(page).values():
+            assert "<script" not in svg
+
+    def test_the_model_is_told_with_values_and_units(self, arm_run, loop_run, tmp_path):
+        text = " ".join(outline(ev.report(arm_run, tmp_path / "arm.html")).text)
+        for words in ("length 0.4 m", "radius 0.008 m", "young 1e+06 Pa", "density 1070 kg/m³", "z 0.006 m",
+                      "acceleration (0, 0, -9.81) m/s²", "input from 0 to 1.5 N", "Newmark"):  # fmt: skip
+            assert words in text
+        system, reason = model_of(loop_run)
+        assert system is not None, reason
+        tables = {section.title: section.rows for section in sections_of(system, loop_run)}
+        assert list(tables) == ["Rods", "Rigid bodies", "Joints", "Actuators"]
+        assert {row[1] for row in tables["Joints"]} == {"spherical", "revolute", "fixed"}
+        assert "mass 0.05 kg" in tables["Rigid bodies"][0][2]
+
+    def test_plots_are_those_that_the_run_has_data_for(self, arm_run, loop_run, tmp_path):
+        arm = pictures(outline(ev.report(arm_run, tmp_path / "arm.html")))
+        assert any("energy" in name for name in arm)
+        assert any("Newton" in name for name in arm)
+        assert any(name.startswith("inputs") for name in arm)
+        assert not any("multipliers" in name for name in arm)
+        loop = pictures(outline(ev.report(loop_run, tmp_path / "loop.html")))
+        assert any("multipliers" in name for name in loop)
+        plain = pictures(outline(ev.report(swinging(), tmp_path / "plain.html")))
+        assert len(plain) == 3  # paths, shapes, tips
+        for svg in [*arm.values(), *loop.values()]:
+            assert svg.lstrip().startswith("<?xml")
+
+    def test_the_same_numbers_as_in_the_run(self, arm_run, tmp_path):
+        text = " ".join(outline(ev.report(arm_run, tmp_path / "arm.html")).text)
+        total = arm_run["energy/total"].values
+        assert f"{total[0]:.6g}, {total[-1]:.6g}" in text
+        assert f"elver {ev.__version__}" in text
+
+    def test_metrics_of_the_gallery(self, tmp_path):
+        metrics = {"tip": {"value": 0.81, "unit": "m", "reference": 0.8106, "tolerance": 1e-3, "source": "Euler 1744"}}
+        text = outline(ev.report(swinging(), tmp_path / "arm.html", metrics=metrics)).text
+        assert {"tip", "0.81", "0.8106", "0.001", "Euler 1744"} <= set(text)
+
+
+class TestOddRuns:
+    def test_without_rods_and_bodies(self, tmp_path):
+        run = xr.Dataset({"energy/total": ("time", [1.0, 2.0])}, {"time": [0.0, 1.0]})
+        page = outline(ev.report(run, tmp_path / "energy.html"))
+        assert not page.all("canvas")
+        assert not page.all("script")
+        assert list(pictures(page)) == ["energy over time"]
+        assert any("holds no model" in text for text in page.text)
+
+    def test_an_empty_run(self, tmp_path):
+        run = xr.Dataset(attrs={"status": "stopped: Newton failed at the first step"})
+        text = " ".join(outline(ev.report(run, tmp_path / "empty.html")).text)
+        assert "holds no step" in text
+        assert "Newton failed at the first step" in text
+
+    @pytest.mark.parametrize(
+        ("status", "said"), [("running", "still being computed"), ("stopped: interrupted by the user", "interrupted")]
+    )
+    def test_an_unfinished_run_says_so(self, tmp_path, status, said):
+        path = ev.report(swinging().assign_attrs(status=status), tmp_path / "part.html")
+        text = " ".join(outline(path).text)
+        assert "not complete" in text
+        assert said in text
+
+    def test_one_instant(self, tmp_path):
+        page = outline(ev.report(swinging().isel(time=[0]), tmp_path / "one.html"))
+        assert page.all("canvas")
+
+    def test_steps_without_numbers_are_left_out(self, tmp_path):
+        run = swinging()
+        run["arm0/position"][7:] = np.nan
+        assert playback_of(cast_of(run)).frames == 7
+        ev.report(run, tmp_path / "nan.html")
+        run["arm0/position"][:] = np.nan
+        assert not outline(ev.report(run, tmp_path / "nan.html")).all("canvas")
+
+    def test_a_model_of_another_version(self, tmp_path):
+        run = swinging().assign_attrs(model='{"type": "Octopus", "arms": 8}')
+        text = " ".join(outline(ev.report(run, tmp_path / "new.html")).text)
+        assert "Octopus" in text
+        assert "cannot be read" in text
+
+    @pytest.mark.parametrize(("name", "message"), [("a.pdf", r"\.html file"), ("no/such/a.html", "create it first")])
+    def test_bad_targets(self, tmp_path, name, message):
+        with pytest.raises(BadInput, match=message):
+            ev.report(swinging(), tmp_path / name)
+
+    def test_several_runs_in_one(self, tmp_path):
+        both = io.collect({"soft": swinging(), "stiff": swinging()})
+        with pytest.raises(BadInput, match="soft, stiff"):
+            ev.report(both, tmp_path / "both.html")
+
+
+class TestPlayback:
+    def test_poses_come_back(self):
+        run = swinging(rods=3)
+        cast = cast_of(run)
+        play = playback_of(cast)
+        low, high = np.array(play.scene["low"]), np.array(play.scene["high"])
+        count = play.frames * play.scene["nodes"]
+        whole = np.frombuffer(play.poses, "<u2", 3 * count).reshape(play.frames, -1, 3)
+        position = low + whole / 65535.0 * (high - low)
+        expected = np.concatenate([rod.position for rod in cast.rods], axis=1)
+        assert np.abs(position - expected).max() <= 0.51 * np.max(high - low) / 65535.0  # rounding
+        turns = np.frombuffer(play.poses, "<i2", offset=6 * count).reshape(play.frames, -1, 4) / 32767.0
+        orientation = np.concatenate([rod.orientation for rod in cast.rods], axis=1)
+        assert np.abs(so3.from_quaternion(turns) - orientation).max() < 3e-4
+
+    def test_spline_weights_give_the_circle(self):
+        play = playback_of(cast_of(swinging(nodes=12)))
+        part = play.scene["parts"][0]
+        weights = np.frombuffer(base64.b64decode(play.scene["weights"][0]), "<f4").reshape(-1, part["count"])
+        nodes = cast_of(swinging(nodes=12)).rods[0].position[0]
+        fine = weights @ nodes
+        # curvature 4 at t = 0: a circle of radius 1/4 around (0, 0, 1/4); the error is that of the spline
+        assert np.hypot(fine[:, 0], fine[:, 2] - 0.25) == pytest.approx(0.25, abs=2e-4)
+
+    def test_the_budget_thins_out_instants_and_keeps_the_ends(self):
+        run = swinging(steps=4001, rods=2, duration=3.0)
+        play = playback_of(cast_of(run), budget=100_000)
+        assert len(play.poses) <= 100_000 + 14 * 18 * 2
+        assert play.scene["times"][0] == 0.0
+        assert play.scene["times"][-1] == 3.0
+        assert np.ptp(np.diff(play.scene["times"])) < 1e-3
+
+    def test_a_robot_that_goes_away_is_followed(self):
+        run = swinging()
+        assert not playback_of(cast_of(run)).scene["follow"]
+        run["arm0/position"] = run["arm0/position"] + xr.DataArray(np.linspace(0.0, 9.0, 21), dims="time")
+        assert playback_of(cast_of(run)).scene["follow"]
+
+    def test_rods_without_frames_get_some(self):
+        run = swinging().drop_vars("arm0/orientation")
+        assert playback_of(cast_of(run)).frames == 21
+
+
+class TestCommand:
+    runner = CliRunner()
+
+    def test_writes_the_page(self, arm_run, tmp_path):
+        io.save(swinging(), tmp_path / "arm.nc")
+        done = self.runner.invoke(app, ["report", str(tmp_path / "arm.nc"), "-o", str(tmp_path / "page.html")])
+        assert done.exit_code == 0, done.output
+        assert "page.html" in done.output
+        text = " ".join(outline(tmp_path / "page.html").text)
+        assert "elver report" in text
+        assert self.runner.invoke(app, ["report", str(tmp_path / "arm.nc")]).exit_code == 0
+        assert (tmp_path / "arm.html").is_file()
+
+    def test_help_teaches(self):
+        text = self.runner.invoke(app, ["report", "--help"]).output
+        assert "Example:" in text
+        assert "offline" in text
+
+    def test_bad_input_is_said_and_is_2(self, tmp_path):
+        (tmp_path / "junk.nc").write_bytes(b"junk" * 100)
+        xr.Dataset({"a": ("x", [1.0])}).to_netcdf(tmp_path / "foreign.nc", engine="h5netcdf")
+        io.save(io.collect({"soft": swinging(), "stiff": swinging()}), tmp_path / "both.nc")
+        io.save(swinging(), tmp_path / "arm.nc")
+        (tmp_path / "metrics.json").write_text("[1]")
+        for arguments, said in (
+            (["missing.nc"], "no such file"),
+            (["junk.nc"], "not readable"),
+            (["foreign.nc"], "not a run of elver"),
+            (["both.nc"], "--part soft"),
+            (["both.nc", "--part", "hard"], "hard"),
+            (["arm.nc", "--part", "soft"], "single run"),
+            (["arm.nc", "-o", "arm.pdf"], ".html file"),
+            (["arm.nc", "--metrics", "metrics.json"], "expected"),
+            (["arm.nc", "--metrics", "none.json"], "cannot be read"),
+        ):
+            done = self.runner.invoke(app, ["report", str(tmp_path / arguments[0]), *[
+                str(tmp_path / a) if a.endswith((".pdf", ".json")) else a for a in arguments[1:]]])  # fmt: skip
+            assert done.exit_code == 2, (arguments, done.output)
+            assert said in done.output.replace("\n", " "), (arguments, done.output)
+
+    def test_one_of_several_runs(self, tmp_path):
+        io.save(io.collect({"soft": swinging(), "stiff": swinging()}), tmp_path / "both.nc")
+        arguments = ["report", str(tmp_path / "both.nc"), "--part", "soft", "-o", str(tmp_path / "soft.html")]
+        assert self.runner.invoke(app, arguments).exit_code == 0
+
+
+class TestInTheBrowser:
+    def test_ten_seconds_of_twenty_rods(self, tmp_path):
+        """Under 10 MB, no complaint, no request but the page itself; it plays, stops, seeks and turns."""
+        run = swinging(steps=1001, rods=20, duration=10.0, nodes=20)
+        path = ev.report(run, tmp_path / "twenty.html")
+        assert path.stat().st_size < 10e6
+        state = "document.documentElement.dataset"
+        with browser.Page(path, tmp_path) as page:
+            page.wait(f"{state}.player === 'ready'")
+            page.wait(f"Number({state}.frames) > 5 && Number({state}.time) > 0")  # it plays by itself
+            assert page.value(f"{state}.parts") == "20"
+            page.value("document.getElementById('play').click()")
+            assert page.value(f"{state}.playing") == "false"
+            # the slider moves the robot, and with it the pixels
+            page.value("document.getElementById('trails').click()")
+            first = self.look(page, 0.0)
+            assert first != self.look(page, 500.0)
+            assert first == self.look(page, 0.0)
+            assert page.value(f"Number({state}.time)") == 0.0
+            assert page.value("document.getElementById('clock').textContent") == "0.00 s"
+            # a drag turns the view
+            where = {"y": 300, "button": "left", "buttons": 1, "clickCount": 1}
+            page.ask("Input.dispatchMouseEvent", type="mousePressed", x=500, **where)
+            page.ask("Input.dispatchMouseEvent", type="mouseMoved", x=640, **where)
+            page.ask("Input.dispatchMouseEvent", type="mouseReleased", x=640, **where)
+            assert first != self.look(page, 0.0)
+            assert page.value(f"{state}.errors") == "0"
+            assert page.complaints == []
+            assert page.requests == [path.resolve().as_uri()]
+
+    @staticmethod
+    def look(page, place: float) -> str:
+        """What the stage shows at a place of the slider, after it has been drawn."""
+        return page.value(
+            "new Promise((done) => { const slider = document.getElementById('time'); "
+            f"slider.value = {place}; slider.dispatchEvent(new Event('input')); "
+            "requestAnimationFrame(() => { const stage = document.getElementById('stage'); "
+            "requestAnimationFrame(() => { slider.dispatchEvent(new Event('input')); "
+            "requestAnimationFrame(() => done(stage.toDataURL())); }); }); })"
+        )
+
+    def test_a_click_on_a_plot_goes_to_that_time(self, loop_run, tmp_path):
+        path = ev.report(loop_run, tmp_path / "loop.html")
+        with browser.Page(path, tmp_path) as page:
+            page.wait("Number(document.documentElement.dataset.frames) > 2")
+            page.value(
+                "(() => { const plot = document.querySelector('[data-t0]'), box = plot.getBoundingClientRect(); "
+                "const middle = (Number(plot.dataset.x0) + Number(plot.dataset.x1)) / 2; "
+                "plot.dispatchEvent(new MouseEvent('click', {clientX: box.left + middle * box.width})); })()"
+            )
+            shown = float(page.value("document.getElementById('clock').textContent").split()[0])
+            assert shown == pytest.approx(0.1, abs=1e-3)  # a point of the screen
+            assert page.complaints == []
+
+    def test_a_name_cannot_become_code(self, arm_run, tmp_path):
+        path = ev.report(arm_run, tmp_path / "arm.html", command=HOSTILE)
+        dom, messages = browser.dump_dom(path, tmp_path)
+        assert messages == []
+        root = re.search(r"<html[^>]*>", dom)
+        assert root is not None
+        assert 'data-player="ready"' in root[0]
+        assert 'data-errors="0"' in root[0]
+        assert "<title>broken</title>" not in dom
+
+
+def test_program_and_style_are_data_of_the_package():
+    """A wheel packs every file under src/elver: so these two, which a page is made of, are in it."""
+    folder = Path(ev.__file__).parent / "viz" / "reports"
+    assert {"player.js", "page.css"} <= {path.name for path in folder.iterdir()}

@@ -41,7 +41,6 @@ __all__ = [
 FORMAT = 1
 _LARGEST_TABLE = 64_000_000
 _TOP = ("elver", "title", "note", *SECTIONS, "gaits", "mechanism", "inputs", "study")
-_GAITS = ("joint_gait", "rod_gait", "muscle_gait")
 _FLAGS = ("free", "world", "text")
 
 
@@ -557,15 +556,16 @@ class _Reader:
             self.fail(path, str(error))
 
     def gait(self, name: str, raw: Any) -> tuple[list[Any], dict[Any, Any]]:
-        import elver.actuation as actuation
+        from elver.actuation import joint_gait, muscle_gait, rod_gait
 
         path = ("gaits", name)
         if not isinstance(raw, dict):
             self.fail(path, f"{_short(raw)} is no table; write [gaits.{name}] above its keys")
         kind = raw.get("type")
-        if kind not in _GAITS:
-            self.fail((*path, "type"), f"type = {_short(kind)} is no gait; write type = {_any_of(_GAITS)}")
-        function = getattr(actuation, kind)
+        gaits: dict[Any, Callable[..., Any]] = {g.__name__: g for g in (joint_gait, rod_gait, muscle_gait)}
+        if not isinstance(kind, str) or kind not in gaits:
+            self.fail((*path, "type"), f"type = {_short(kind)} is no gait; write type = {_any_of(gaits)}")
+        function = gaits[kind]
         given = {key: value for key, value in raw.items() if key != "type"}
         drives, inputs = self.construct(kind, function, arguments(function), given, path)
         return list(drives), dict(inputs)
@@ -598,7 +598,7 @@ class _Reader:
     def study(self, system: Any) -> Study:
         raw, path = dict(self.document["study"]), ("study",)
         kind = raw.pop("kind", None)
-        if kind not in _STUDIES:
+        if not isinstance(kind, str) or kind not in _STUDIES:
             self.fail((*path, "kind"), f"kind = {_short(kind)} is no study; write kind = {_any_of(_STUDIES)}")
         cls, kinds, same = _STUDIES[kind], STUDY_FIELDS[kind], "any"
         if kind == "continuation" and raw.get("over") is not None:

@@ -66,8 +66,8 @@ def parse(path: Path, text: str) -> dict[str, Any]:
         found = re.search(r"at line (\d+)", str(error))
         shown = ""
         if found:
-            line = text.splitlines()[int(found[1]) - 1 : int(found[1])]
-            shown = f": {line[0].strip()[:80]!r}" if line else ""
+            here = text.splitlines()[int(found[1]) - 1 : int(found[1])]
+            shown = f": {here[0].strip()[:80]!r}" if here else ""
         remedy = "texts need quotes, and each key stands once"
         raise BadInput(f"{path}: not valid TOML ({error}){shown}; {remedy}") from None
     except (RecursionError, ValueError) as error:

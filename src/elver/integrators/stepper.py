@@ -33,9 +33,7 @@ class Stepper:
     >>> stepper.inputs = {"pull": 5.0}
     """
 
-    def __init__(
-        self, system: System, state: State, step: float, method: Method, inputs: Inputs | None = None
-    ) -> None:
+    def __init__(self, system: System, state: State, step: float, method: Method, inputs: Inputs | None = None) -> None:
         self.system, self.method = system, method
         self.step = positive("step", step, "s")
         if not isinstance(method, OneStep):

@@ -74,7 +74,7 @@ def pull_points(system: System) -> dict[str, tuple[Part, Any]]:
         points[f"{rod.name} middle"] = rod, 0.5 * rod.length
     for body in system.mechanism.bodies:
         if body.mass > 0.0 or body.shape is not None:
-            points[body.name] = body, tuple(map(float, body.centre))
+            points[body.name] = body, tuple(np.asarray(body.centre, dtype=float).tolist())
     return points
 
 
@@ -146,7 +146,8 @@ class LiveRobot:
             raise BadInput(f"view: {system!r} is no System; give a system, a run, or the path of a run")
         self.lock = threading.RLock()
         self.system, self.step = system, float(step)
-        self.method = method or GeneralizedAlpha(rho_inf=0.6, tolerance=1e-8, halvings=4)  # a picture needs no more digits
+        # a picture needs no more digits than that, and a step that fails must not hold up the next picture
+        self.method = method or GeneralizedAlpha(rho_inf=0.6, tolerance=1e-8, halvings=4)
         core(system)  # what there is to warn of is said now, once
         self.names = system.channel_names
         self.units = {name: part.unit for name, part in zip(self.names, system.channels, strict=True)}
@@ -157,6 +158,8 @@ class LiveRobot:
         self.pull_range = _round_up(_force(system, system.mechanism.rods))
         self.point = next(iter(self.points), "")
         self._first = state
+        self._state: State = system.rest()
+        self._stepper: Stepper | None = None
         self.speed, self.paused = 1.0, False
         self.calm = 0.0 if _loses_energy(system) else _CALM
         self.mode: Mode = mode
@@ -237,20 +240,21 @@ class LiveRobot:
                         self._state = self.balance.state
                 self._window.clear()
                 return
-            if self._failed:
+            stepper = self._stepper
+            if self._failed or stepper is None:
                 return
-            before = self.stepper.time
+            before = stepper.time
             self._carry += min(wall, _MOST_LAG) * self.speed
             count = int(self._carry / self.step)
             self._carry -= count * self.step
-            self.stepper.signals = self._all_signals()
+            stepper.signals = self._all_signals()
             try:
-                self.stepper.advance(count, self.calm)
+                stepper.advance(count, self.calm)
             except (NotConverged, BadInput, ArithmeticError, np.linalg.LinAlgError) as error:
                 self._failed = True
                 self.trouble = f"{error}. It rests where it was: change an input, or reset."
-            self._state = self.stepper.state
-            self._window.append((wall * self.speed, self.stepper.time - before))
+            self._state = stepper.state
+            self._window.append((wall * self.speed, stepper.time - before))
             while sum(w for w, _ in self._window) > 3.0 and len(self._window) > 2:
                 self._window.popleft()
 
@@ -354,11 +358,11 @@ class LiveRobot:
         """Go on from ``state``; where its accelerations cannot be found, statics still can."""
         self._state = state
         try:
-            if not hasattr(self, "stepper") or self.stepper.system is not self._live:
-                self.stepper = Stepper(self._live, state, self.step, self.method, self._inputs())
+            if self._stepper is None or self._stepper.system is not self._live:
+                self._stepper = Stepper(self._live, state, self.step, self.method, self._inputs())
             else:
-                self.stepper.signals = self._all_signals()
-                self.stepper.start(state)
+                self._stepper.signals = self._all_signals()
+                self._stepper.start(state)
             self._failed = False
         except (NotConverged, BadInput, np.linalg.LinAlgError) as error:
             self._failed = True

@@ -58,7 +58,12 @@ class LiveView:
             head_radius=0.016 * size, head_length=0.04 * size, visible=False,
         )  # fmt: skip
         self.trail = scene.add_line_segments(
-            "/trail", np.zeros((1, 2, 3), dtype=np.float32), rgb("gold"), thickness=2.0, visible=False
+            "/trail",
+            np.zeros((1, 2, 3), dtype=np.float32),
+            rgb("gold"),
+            thickness=2.0,
+            visible=False,
+            thickness_units="screen",
         )
         self.handle = scene.add_transform_controls(
             "/pull/handle", scale=0.16 * size, disable_rotations=True, depth_test=False, visible=bool(self.robot.points)
@@ -82,13 +87,13 @@ class LiveView:
         if robot.points:
             with gui.add_folder("pull"):
                 self.point = gui.add_dropdown("at", tuple(robot.points), initial_value=robot.point)
-                self.point.on_update(lambda e: e.client and self._say(robot.set_point, self.point.value))
+                self.point.on_update(lambda e: self._by_hand(e, robot.set_point, self.point.value))
                 reach = robot.pull_range
                 self.pulls = [
                     gui.add_slider(f"{axis} [N]", -reach, reach, reach / 100.0, 0.0) for axis in ("x", "y", "z")
                 ]
                 for slider in self.pulls:
-                    slider.on_update(lambda e: e.client and self._say(robot.set_pull, [s.value for s in self.pulls]))
+                    slider.on_update(lambda e: self._by_hand(e, robot.set_pull, [s.value for s in self.pulls]))
                 gui.add_button("let go").on_click(lambda _: self.let_go())
         with gui.add_folder("plots"):
             self.tip_name = robot.point
@@ -119,8 +124,7 @@ class LiveView:
         label = f"{name} [{unit}]" if unit != "1" else f"{name} \N{MULTIPLICATION SIGN}"
         value = float(np.clip(self.robot.inputs_now()[name], low, high))
         slider = self.server.gui.add_slider(label, low, high, (high - low) / 200.0, value)
-        # what the program itself sets has no client: only a hand moves the robot
-        slider.on_update(lambda e: e.client and self._say(self.robot.set_input, name, slider.value))
+        slider.on_update(lambda e: self._by_hand(e, self.robot.set_input, name, slider.value))
         self.sliders[name] = slider
 
     # What a person does -------------------------------------------------------------------------------------
@@ -168,6 +172,11 @@ class LiveView:
         if self.robot.points:
             for slider, value in zip(self.pulls, self.robot.pull, strict=True):
                 slider.value = float(value)
+
+    def _by_hand(self, event: Any, action: Any, *arguments: Any) -> None:
+        """Do what a person asked for; what the program itself sets has no client."""
+        if event.client is not None:
+            self._say(action, *arguments)
 
     def _say(self, action: Any, *arguments: Any) -> None:
         """Do what was asked; what cannot be is said on the page."""
@@ -261,9 +270,7 @@ class LiveView:
     def places(self, seen: Snapshot) -> dict[str, Place]:
         """Where the parts are in a snapshot."""
         rods, bodies = self.robot.frames()
-        places = {
-            rod.name: Place(at.s, seen.position[at.frames], seen.rotation[at.frames]) for rod, at in rods.items()
-        }
+        places = {rod.name: Place(at.s, seen.position[at.frames], seen.rotation[at.frames]) for rod, at in rods.items()}
         for body, k in bodies.items():
             places[body.name] = Place(np.zeros(1), seen.position[[k]], seen.rotation[[k]])
         return places
@@ -302,7 +309,7 @@ class LiveView:
         doing = "paused" if robot.paused else robot.mode
         first = f"<b>{doing}</b> &nbsp; t = {seen.time:.2f} s"
         if robot.mode == "dynamics" and not robot.paused:
-            first += f" &nbsp; {robot.ratio:.2f}&times; real time" if robot.speed == 1.0 else f" &nbsp; {robot.speed:g}&times;"
+            first += f" &nbsp; {robot.ratio * robot.speed:.2f}&times; real time"
         first += f" &nbsp; {self.pictures:.0f} pictures/s"
         found = robot.check_balance()
         if found is None:
@@ -314,7 +321,8 @@ class LiveView:
         lines = [first, second, self._scale()]
         if robot.trouble:
             lines.append(f"<span style='color:{COLOURS['accent']}'>{_escape(robot.trouble)}</span>")
-        return "<div style='font-size:0.82em;line-height:1.5;padding:0 0.8em'>" + "<br>".join(filter(None, lines)) + "</div>"
+        style = "font-size:0.82em;line-height:1.5;padding:0 0.8em"
+        return f"<div style='{style}'>{'<br>'.join(filter(None, lines))}</div>"
 
     def _scale(self) -> str:
         colours = self.stage.colours

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import ipaddress
 from typing import Any
 
@@ -38,11 +40,11 @@ def open_server(host: str, port: int, title: str) -> Any:
         def request_share_url(self, verbose: bool = True) -> str | None:
             return None
 
-    server = Server(host=host, port=port, label=title, verbose=False)
+    with contextlib.redirect_stdout(io.StringIO()):  # its banner; the command line says where the page is
+        server = Server(host=host, port=port, label=title, verbose=False)
     server.gui.configure_theme(
         control_width="medium", show_logo=False, show_share_button=False, brand_color=rgb("rod"), dark_mode=False
     )
     server.scene.set_up_direction("+z")
     server.scene.world_axes.visible = False
-    server.scene.configure_environment_map("studio", environment_intensity=0.55, background=False)
     return server

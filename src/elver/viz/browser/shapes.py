@@ -38,7 +38,8 @@ class Colours:
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """Colours (n, 3) in 0 ... 255."""
         self.largest = max(self.largest, self.least, float(np.max(values, initial=0.0)))
-        return np.asarray(255.0 * _TABLE[(255.0 * np.clip(values / self.largest, 0.0, 1.0)).astype(int)], dtype=np.uint8)
+        entry = (255.0 * np.clip(values / self.largest, 0.0, 1.0)).astype(int)
+        return np.asarray(255.0 * _TABLE[entry], dtype=np.uint8)
 
 
 _TABLE = _RAMP(np.linspace(0.0, 1.0, 256))[:, :3]
@@ -47,9 +48,7 @@ _TABLE = _RAMP(np.linspace(0.0, 1.0, 256))[:, :3]
 class RodSkin:
     """Pieces of one rod: ``s`` (N,) nodes, ``half_width`` (N, 2), ``count`` pieces, no thinner than ``least``."""
 
-    def __init__(
-        self, s: np.ndarray, half_width: np.ndarray, count: int, least: float, rod: Rod | None = None
-    ) -> None:
+    def __init__(self, s: np.ndarray, half_width: np.ndarray, count: int, least: float, rod: Rod | None = None) -> None:
         s = np.asarray(s, dtype=float)
         self.s, self.count, self.rod = s, count, rod
         edges = np.linspace(s[0], s[-1], count + 1)
@@ -142,7 +141,8 @@ def open_tube(around: int = 20) -> tuple[np.ndarray, np.ndarray]:
     """Vertices and triangles of a tube of radius 1 along x from -1/2 to 1/2, without ends."""
     angle = np.linspace(0.0, 2.0 * np.pi, around, endpoint=False)
     ring = np.stack([np.zeros(around), np.cos(angle), np.sin(angle)], axis=1)
-    vertices = np.concatenate([ring - [0.5, 0.0, 0.0], ring + [0.5, 0.0, 0.0]])
+    half = np.array([0.5, 0.0, 0.0])
+    vertices = np.concatenate([ring - half, ring + half])
     k = np.arange(around)
     n = (k + 1) % around
     faces = np.concatenate([np.stack([k, k + around, n], 1), np.stack([n, k + around, n + around], 1)])
@@ -192,8 +192,8 @@ def triangles(surface: Surface) -> tuple[np.ndarray, np.ndarray]:
     quads = index.reshape(-1, 4)
     faces = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
     vertices = corners[first]
-    flat = np.linalg.norm(np.cross(vertices[faces[:, 1]] - vertices[faces[:, 0]],
-                                   vertices[faces[:, 2]] - vertices[faces[:, 0]]), axis=1) < 1e-14 * size**2  # fmt: skip
+    p, q, r = (vertices[faces[:, k]] for k in range(3))
+    flat = np.linalg.norm(np.cross(q - p, r - p), axis=1) < 1e-14 * size**2
     return vertices, _outward(vertices, faces[~flat])
 
 

@@ -1,4 +1,4 @@
-"""The scene in the browser: tubes, tendons, bodies, joints, frames, ground and shadow, moved from picture to picture."""
+"""The scene in the browser: tubes, tendons, bodies, joints, frames, ground and shadow, moved with each picture."""
 
 from __future__ import annotations
 
@@ -79,9 +79,7 @@ def actors_of(system: System) -> Actors:
             continue
         if isinstance(joint.b.part, Rod) or joint.b.part.name in bodies:
             joints.append((joint.b, "plate" if fixed else "ball"))
-    tendons = [
-        Line(system.label(part), part) for part in system.actuators if isinstance(part, Tendon | SpooledTendon)
-    ]
+    tendons = [Line(system.label(part), part) for part in system.actuators if isinstance(part, Tendon | SpooledTendon)]
     return Actors(rods, bodies, joints, tendons)
 
 
@@ -115,20 +113,16 @@ class Stage:
     # Setting up ---------------------------------------------------------------------------------------------
 
     def _show_all(self, places: Mapping[str, Place]) -> None:
-        scene, root, n = self.scene, self.root, self.pieces * len(self.actors.rods)
-        still = np.tile([1.0, 0.0, 0.0, 0.0], (max(n, 1), 1))
-        if n:
-            tube, caps = open_tube(), ball()
-            common: dict[str, Any] = {"lod": "off", "receive_shadow": False}
+        scene, root = self.scene, self.root
+        if self.actors.rods:
+            centres, turns, sizes, ends, end_turns, end_sizes = self._rod_pieces(places)
+            common: dict[str, Any] = {"lod": "off", "receive_shadow": False, "batched_colors": rgb("rod")}
             self._handles["tubes"] = scene.add_batched_meshes_simple(
-                f"{root}/rods", *tube, still[:n], np.zeros((n, 3)), batched_scales=np.ones((n, 3), dtype=np.float32),
-                batched_colors=np.tile(np.array(rgb("rod"), dtype=np.uint8), (n, 1)), **common,
-            )  # fmt: skip
-            m = 2 * len(self.actors.rods)
+                f"{root}/rods", *open_tube(), turns, centres, batched_scales=sizes, **common
+            )
             self._handles["caps"] = scene.add_batched_meshes_simple(
-                f"{root}/ends", *caps, still[:m], np.zeros((m, 3)), batched_scales=np.ones((m, 3), dtype=np.float32),
-                batched_colors=np.tile(np.array(rgb("rod"), dtype=np.uint8), (m, 1)), **common,
-            )  # fmt: skip
+                f"{root}/ends", *ball(), end_turns, ends, batched_scales=end_sizes, **common
+            )
         marker = 1.6 * max((float(h.max()) for _, h, _ in self.actors.rods.values()), default=0.0)
         for name, (shape, _) in self.actors.bodies.items():
             form = shape or Sphere(max(0.02 * self.size, marker))
@@ -145,7 +139,11 @@ class Stage:
             )
         for line in self.actors.tendons:
             self._handles[f"tendon {line.name}"] = scene.add_line_segments(
-                f"{root}/tendons/{line.name}", np.zeros((1, 2, 3), dtype=np.float32), rgb("grey"), thickness=2.5
+                f"{root}/tendons/{line.name}",
+                np.zeros((1, 2, 3), dtype=np.float32),
+                rgb("grey"),
+                thickness=2.5,
+                thickness_units="screen",
             )
             self._show_disks(line)
         count = len(self.actors.rods) * 2 + len(self.actors.bodies)
@@ -167,9 +165,8 @@ class Stage:
                 vertices * [thickness, reach * 1.08, reach * 1.08],
                 faces,
                 np.tile([1.0, 0.0, 0.0, 0.0], (_DISKS, 1)),
-                np.zeros((_DISKS, 3)),
-                batched_colors=rgb("steel", 0.35),
-                opacity=0.55,
+                np.tile(self.low, (_DISKS, 1)),
+                batched_colors=rgb("steel", 0.45),
                 lod="off",
                 receive_shadow=False,
             )
@@ -188,7 +185,7 @@ class Stage:
         self._handles["ground"] = self.scene.add_grid(
             f"{self.root}/ground", width=40 * self.cell, height=40 * self.cell, cell_size=self.cell,
             section_size=5 * self.cell, cell_color=rgb("grid"), section_color=rgb("shadow"), cell_thickness=0.8,
-            section_thickness=1.0, shadow_opacity=0.22, plane_color=rgb("floor"), plane_opacity=1.0,
+            section_thickness=1.0, shadow_opacity=0.2,
             fade_distance=14.0 * self.size, position=(*np.round(middle[:2] / self.cell) * self.cell, self.floor),
         )  # fmt: skip
 
@@ -257,35 +254,37 @@ class Stage:
             self._lines.clear()
         return skin
 
-    def _draw_rods(self, places: Mapping[str, Place], q: Mapping[str, np.ndarray]) -> None:
-        if not self.actors.rods:
-            return
-        centres, turns, sizes, values, ends, end_sizes = [], [], [], [], [], []
+    def _rod_pieces(self, places: Mapping[str, Place]) -> tuple[np.ndarray, ...]:
+        """Places, quaternions and sizes of all pieces, then of all rounded ends."""
+        rows: list[tuple[np.ndarray, ...]] = []
         for name in self.actors.rods:
             at = places[name]
             skin = self._skin(name, at.s)
             centre, turn, size = skin.pieces(at.position, at.rotation)
-            centres.append(centre)
-            turns.append(turn)
-            sizes.append(size)
-            ends.append(at.position[[0, -1]])
-            end_sizes.append(np.column_stack([0.6 * skin.ends.min(axis=1), skin.ends]))
-            if self.measure in MEASURES:
-                values.append(skin.measure(self.measure, q.get(name), at.rotation))
+            end_size = np.column_stack([0.6 * skin.ends.min(axis=1), skin.ends])
+            rows.append((centre, turn, size, at.position[[0, -1]], turn[[0, -1]], end_size))
+        return tuple(np.concatenate(column).astype(np.float32) for column in zip(*rows, strict=True))
+
+    def _draw_rods(self, places: Mapping[str, Place], q: Mapping[str, np.ndarray]) -> None:
+        if not self.actors.rods:
+            return
+        centres, turns, sizes, ends, end_turns, end_sizes = self._rod_pieces(places)
         tubes, caps = self._handles["tubes"], self._handles["caps"]
-        tubes.batched_positions = np.concatenate(centres).astype(np.float32)
-        tubes.batched_wxyzs = np.concatenate(turns).astype(np.float32)
-        _set(tubes, "batched_scales", np.concatenate(sizes).astype(np.float32))
-        caps.batched_positions = np.concatenate(ends).astype(np.float32)
-        caps.batched_wxyzs = np.concatenate([turn[[0, -1]] for turn in turns]).astype(np.float32)
-        _set(caps, "batched_scales", np.concatenate(end_sizes).astype(np.float32))
+        tubes.batched_positions, tubes.batched_wxyzs = centres, turns
+        _set(tubes, "batched_scales", sizes)
+        caps.batched_positions, caps.batched_wxyzs = ends, end_turns
+        _set(caps, "batched_scales", end_sizes)
+        values = []
+        if self.measure in MEASURES:
+            for name in self.actors.rods:
+                values.append(self._skins[name].measure(self.measure, q.get(name), places[name].rotation))
         if values:
             if self.colours is None:
                 least = max(skin.least(self.measure) for skin in self._skins.values())
                 self.colours = Colours(MEASURES[self.measure], least)
             painted = self.colours(np.concatenate(values))
         else:
-            painted = np.tile(np.array(rgb("rod"), dtype=np.uint8), (sum(map(len, centres)), 1))
+            painted = np.tile(np.array(rgb("rod"), dtype=np.uint8), (len(centres), 1))
         _set(tubes, "batched_colors", painted, exact=True)
         n = self.pieces
         at_ends = np.ravel([(k * n, (k + 1) * n - 1) for k in range(len(self.actors.rods))])

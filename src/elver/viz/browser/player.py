@@ -1,0 +1,345 @@
+"""The page of a recorded run: time slider, speed, trails, a camera that follows, plots linked to time; or two runs.
+
+Poses come from the run. Where the model stands in it, tendons, joints and all colours are known too; else rods show
+their curvature.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time as clock
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from elver.errors import BadInput
+from elver.io import loads
+from elver.system import System
+from elver.viz.browser.plots import LinkedPlot
+from elver.viz.browser.shapes import MEASURES
+from elver.viz.browser.stage import Actors, Place, Stage, actors_of, actors_of_cast, rgb
+from elver.viz.history import Cast, cast_of
+
+__all__ = ["Player", "Recording"]
+
+_log = logging.getLogger("elver.view")
+_PICTURES = 60.0
+
+
+class Recording:
+    """One run with all that is needed to draw it at any instant."""
+
+    def __init__(self, run: xr.Dataset) -> None:
+        self.run = run
+        self.cast: Cast = cast_of(run)
+        self.time = np.asarray(self.cast.time, dtype=float)
+        self.system = _system_of(run)
+        self.actors: Actors = actors_of_cast(self.cast) if self.system is None else actors_of(self.system)
+        drawn = {rod.name for rod in self.cast.rods} | {body.name for body in self.cast.bodies}
+        if self.system is not None and not set(self.actors.rods) | set(self.actors.bodies) <= drawn:
+            self.system, self.actors = None, actors_of_cast(self.cast)  # the run holds only a part of its model
+        self.q = run["q"].values if self.system is not None and "q" in run else None
+
+    def step_at(self, t: float) -> int:
+        """The recorded instant nearest to ``t`` [s]."""
+        k = int(np.searchsorted(self.time, t))
+        if k == 0:
+            return 0
+        if k == self.time.size:
+            return k - 1
+        return k if self.time[k] - t < t - self.time[k - 1] else k - 1
+
+    def places(self, k: int) -> dict[str, Place]:
+        """Where all parts are."""
+        places = {}
+        for rod in self.cast.rods:
+            R = rod.orientation[k] if rod.orientation is not None else _frames_along(rod.position[k])
+            places[rod.name] = Place(rod.s, rod.position[k], R)
+        for body in self.cast.bodies:
+            middle, R = body.position[k], body.orientation[k]
+            _, centre = self.actors.bodies.get(body.name, (None, np.zeros(3)))
+            places[body.name] = Place(np.zeros(1), (middle - R @ centre)[None], R[None])
+        return places
+
+    def coordinates(self, k: int) -> dict[str, np.ndarray]:
+        """Coordinates of each rod, where the model is known."""
+        if self.q is None or self.system is None:
+            return {}
+        rods = [rod for rod in self.system.mechanism.rods if rod in self.system.blocks]
+        return {rod.name: self.q[k][self.system.coordinates(rod)] for rod in rods}
+
+    def inputs(self, k: int) -> dict[str, float]:
+        """Inputs by name."""
+        if "inputs" not in self.run:
+            return {}
+        return dict(zip(map(str, self.run["input"].values), map(float, self.run["inputs"].values[k]), strict=True))
+
+    @property
+    def full(self) -> dict[str, float]:
+        """Largest value of each input."""
+        if "inputs" not in self.run:
+            return {}
+        largest = np.abs(self.run["inputs"].values).max(axis=0)
+        return dict(zip(map(str, self.run["input"].values), map(float, largest), strict=True))
+
+
+class Player:
+    """A page that plays one run, or two side by side."""
+
+    def __init__(self, runs: Sequence[xr.Dataset], server: Any, title: str, names: Sequence[str] = ()) -> None:
+        if not 1 <= len(runs) <= 2:
+            raise BadInput(f"view: {len(runs)} runs; give one run, or two to see them side by side")
+        self.recordings = [Recording(run) for run in runs]
+        self.names = list(names) or [f"run {k + 1}" for k in range(len(runs))]
+        self.server, self.title = server, title
+        self.start_time = min(float(r.time[0]) for r in self.recordings)
+        self.end_time = max(float(r.time[-1]) for r in self.recordings)
+        self.t, self.playing, self.rate = self.start_time, True, 1.0
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.RLock()
+        self._words_due = self._plots_due = 0.0
+        self._drawn: list[int] = []
+        self.stages: list[Stage] = []
+        self.trails: list[list[tuple[np.ndarray, Any]]] = []
+        self._build_scene()
+        self._build_panel()
+        self._middle = self._centre()
+        self.draw()
+
+    def _build_scene(self) -> None:
+        scene = self.server.scene
+        for k, recording in enumerate(self.recordings):
+            root = f"/run{k + 1}"
+            frame = scene.add_frame(root, show_axes=False)
+            stage = Stage(self.server, recording.actors, recording.places(0), root)
+            ways = np.concatenate([way.reshape(-1, 3) for way in recording.cast.traces])
+            stage.low, stage.high = np.minimum(stage.low, ways.min(axis=0)), np.maximum(stage.high, ways.max(axis=0))
+            if k == 0:
+                stage.add_ground()
+                self.offset = np.array([1.25 * max(stage.size, float(stage.high[0] - stage.low[0])), 0.0, 0.0])
+            else:
+                frame.position = self.offset
+            lines = []
+            for n, way in enumerate(recording.cast.traces):
+                line = scene.add_line_segments(
+                    f"{root}/trail{n}",
+                    np.tile(way[0], (1, 2, 1)).astype(np.float32),
+                    rgb("gold"),
+                    thickness=2.0,
+                    thickness_units="screen",
+                )
+                lines.append((way, line))
+            self.trails.append(lines)
+            self.stages.append(stage)
+        position, look_at = self.stages[0].camera()
+        shift = 0.5 * self.offset * (len(self.stages) - 1)
+        away = (position - look_at) * (1.0 + 0.6 * (len(self.stages) - 1))
+        self.server.initial_camera.position = look_at + shift + away
+        self.server.initial_camera.look_at = look_at + shift
+        self.server.initial_camera.fov = np.radians(40.0)
+
+    def _build_panel(self) -> None:
+        gui = self.server.gui
+        self.status = gui.add_html("")
+        span = max(self.end_time - self.start_time, 1e-9)
+        self.slider = gui.add_slider("time [s]", self.start_time, self.start_time + span, span / 1000.0, self.t)
+        self.slider.on_update(lambda e: self._moved(e))
+        self.buttons = gui.add_button_group("play", ("play", "pause", "start"))
+        self.buttons.on_click(lambda _: self.press(self.buttons.value))
+        self.speed = gui.add_slider("speed", 0.05, 4.0, 0.05, 1.0)
+        self.speed.on_update(lambda _: setattr(self, "rate", float(self.speed.value)))
+        self.repeat = gui.add_checkbox("again at the end", True)
+        self.trailing = gui.add_checkbox("trails", True)
+        self.follow = gui.add_checkbox("camera follows", False)
+        known = any(r.q is not None for r in self.recordings)
+        self.measure = gui.add_dropdown("colour", (*(MEASURES if known else ("curvature",)), "none"))
+        self.measure.on_update(lambda _: self._choose())
+        self.frames = gui.add_checkbox("frames", False)
+        self.frames.on_update(lambda _: self._show_frames())
+        self.plots: list[LinkedPlot] = []
+        with gui.add_folder("plots"):
+            for name, recording in zip(self.names, self.recordings, strict=True):
+                self._add_plots(gui, "" if len(self.recordings) == 1 else f"{name}: ", recording)
+
+    def _add_plots(self, gui: Any, prefix: str, recording: Recording) -> None:
+        if recording.time.size < 2:
+            return
+        part, way = next(iter(recording.cast.ways.items()))
+        curves = dict(zip(("x", "y", "z"), way.T, strict=True))
+        self.plots.append(LinkedPlot(gui, f"{prefix}{part}", recording.time, curves, "m"))
+        run = recording.run
+        kinds = ("kinetic", "elastic", "total")
+        energies = {kind: run[f"energy/{kind}"].values for kind in kinds if f"energy/{kind}" in run}
+        if energies and all(e.shape == recording.time.shape for e in energies.values()):
+            self.plots.append(LinkedPlot(gui, f"{prefix}energy", recording.time, energies, "J"))
+
+    def _show_frames(self) -> None:
+        for stage in self.stages:
+            stage.show_frames(self.frames.value)
+        self._drawn = []
+
+    def _choose(self) -> None:
+        for stage in self.stages:
+            stage.choose(self.measure.value)
+        self._drawn = []
+
+    # What a person does -------------------------------------------------------------------------------------
+
+    def _moved(self, event: Any) -> None:
+        if event.client is not None:  # what the program itself sets has no client
+            self.seek(float(self.slider.value))
+
+    def press(self, what: str) -> None:
+        """Play, pause, or go to the start."""
+        with self._lock:
+            if what == "start":
+                self.t = self.start_time
+            else:
+                self.playing = what == "play"
+                if self.playing and self.t >= self.end_time:
+                    self.t = self.start_time
+
+    def seek(self, t: float) -> None:
+        """Go to ``t`` [s] and stay there."""
+        with self._lock:
+            self.t, self.playing = float(np.clip(t, self.start_time, self.end_time)), False
+
+    # The loop -----------------------------------------------------------------------------------------------
+
+    def start(self) -> Player:
+        """Run in a thread of its own."""
+        self._thread = threading.Thread(target=self._run, name="elver-player", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the loop and the server."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5.0)
+        self.server.stop()
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{self.server.get_host()}:{self.server.get_port()}"
+
+    def wait(self) -> None:
+        """Until Ctrl-C, or ``stop``; then everything is closed."""
+        try:
+            while not self._stop.wait(0.2):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.stop()
+
+    def _run(self) -> None:
+        last = clock.perf_counter()
+        while not self._stop.is_set():
+            now = clock.perf_counter()
+            try:
+                self.tick(now - last)
+            except Exception:
+                _log.exception("playback")
+                self.playing = False
+            last = now
+            self._stop.wait(max(1.0 / _PICTURES - (clock.perf_counter() - now), 1e-3))
+
+    def tick(self, wall: float) -> None:
+        """Move on by ``wall`` seconds of the clock, and show it."""
+        with self._lock:
+            if self.playing:
+                self.t += wall * self.rate
+                if self.t > self.end_time:
+                    again = self.repeat.value and self.end_time > self.start_time
+                    self.t = self.start_time if again else self.end_time
+                    self.playing = bool(again)
+            t = self.t
+        steps = [recording.step_at(t) for recording in self.recordings]
+        if steps != self._drawn:
+            self._drawn = steps
+            self.draw()
+        now = clock.perf_counter()
+        if now >= self._words_due:
+            self._words_due = now + 0.1
+            self.status.content = self.words()
+            if self.playing:
+                self.slider.value = float(t)
+            for plot in self.plots:
+                plot.show(t)
+
+    def draw(self) -> None:
+        """Show all runs at the present time."""
+        for recording, stage, lines in zip(self.recordings, self.stages, self.trails, strict=True):
+            k = recording.step_at(self.t)
+            stage.draw(recording.places(k), recording.coordinates(k), recording.inputs(k), recording.full)
+            for way, line in lines:
+                if line.visible != self.trailing.value:
+                    line.visible = self.trailing.value
+                if self.trailing.value:
+                    self._draw_trail(way[: k + 1], line)
+        middle = self._centre()
+        if self.follow.value:
+            for client in self.server.get_clients().values():
+                shift = middle - self._middle
+                with client.atomic():
+                    client.camera.position = client.camera.position + shift
+                    client.camera.look_at = client.camera.look_at + shift
+        self._middle = middle
+
+    @staticmethod
+    def _draw_trail(way: np.ndarray, line: Any) -> None:
+        keep = np.unique(np.linspace(0, len(way) - 1, min(len(way), 200)).round().astype(int))
+        points = np.asarray(way[keep], dtype=np.float32)
+        if len(points) < 2:
+            points = np.tile(points, (2, 1))
+        fresh = np.linspace(0.15, 1.0, len(points) - 1)[:, None]
+        colour = (1.0 - fresh) * np.array(rgb("floor")) + fresh * np.array(rgb("gold"))
+        line.points = np.stack([points[:-1], points[1:]], axis=1)
+        line.colors = np.repeat(colour.astype(np.uint8)[:, None], 2, axis=1)
+
+    def _centre(self) -> np.ndarray:
+        first = self.recordings[0]
+        places = first.places(first.step_at(self.t))
+        return np.mean([at.position.mean(axis=0) for at in places.values()], axis=0)
+
+    def words(self) -> str:
+        """The status in HTML."""
+        doing = "playing" if self.playing else "paused"
+        scale = next((s.colours for s in self.stages if s.colours is not None), None)
+        text = f"<b>{doing}</b> &nbsp; t = {self.t:.3f} of {self.end_time:g} s"
+        if scale is not None:
+            text += f"<br>{self.stages[0].measure}: 0 to {scale.largest:.3g} {scale.unit}"
+        states = [str(r.run.attrs.get("status", "complete")) for r in self.recordings]
+        text += "".join(f"<br>{name}: {s}" for name, s in zip(self.names, states, strict=True) if s != "complete")
+        return f"<div style='font-size:0.82em;line-height:1.5;padding:0 0.8em'>{text}</div>"
+
+
+def _system_of(run: xr.Dataset) -> System | None:
+    """The system in a run; None where there is none, or one that cannot be read."""
+    text = run.attrs.get("model")
+    if not isinstance(text, str):
+        return None
+    try:
+        system = loads(text)
+    except (BadInput, ValueError, TypeError, KeyError):
+        return None
+    return system if isinstance(system, System) else None
+
+
+def _frames_along(points: np.ndarray) -> np.ndarray:
+    """Section frames (N, 3, 3) along a line of which only points are known, without twist."""
+    tangent = np.gradient(points, axis=0)
+    tangent /= np.maximum(np.linalg.norm(tangent, axis=1, keepdims=True), 1e-12)
+    y = np.cross(np.eye(3)[np.argmin(np.abs(tangent[0]))], tangent[0])
+    frames = np.empty((len(points), 3, 3))
+    for i, x in enumerate(tangent):
+        y = y - (y @ x) * x
+        y /= max(float(np.linalg.norm(y)), 1e-12)
+        frames[i] = np.stack([x, y, np.cross(x, y)], axis=1)
+    return frames

@@ -1,7 +1,9 @@
 """Pictures of runs: they are drawn, they show what they should, and a run without a shape is refused."""
 
+import sys
 import time
 
+import imageio_ffmpeg
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -183,6 +185,7 @@ class TestBadRuns:
             viz.animate(circle_run(), tmp_path / name, **options)
 
     def test_mp4_without_ffmpeg(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
         monkeypatch.setattr("shutil.which", lambda _: None)
         with pytest.raises(BadInput, match=r"needs ffmpeg.*choose a \.gif"):
             viz.animate(circle_run(), tmp_path / "arm.mp4")
@@ -200,6 +203,29 @@ def test_animation_moves_and_has_a_still(tmp_path):
     later = np.asarray(film.convert("RGB"), dtype=int)
     assert np.mean(np.abs(first - later).max(axis=2) > 40) > 0.005
     assert tuple(first[0, 0]) == (255, 255, 255)
+
+
+def test_a_film_is_encoded_without_anything_on_the_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    seen = []
+    told = {"progress": lambda done, count: seen.append((done, count))}
+    path = viz.animate(circle_run(), tmp_path / "arm.mp4", fps=10, size=(3.21, 2.4), **told)
+    assert seen == [(k, 21) for k in range(1, 22)]
+    assert path.read_bytes()[4:8] == b"ftyp"
+    assert list(tmp_path.iterdir()) == [path]
+    frames, seconds = imageio_ffmpeg.count_frames_and_secs(str(path))
+    assert frames == 21
+    assert seconds == pytest.approx(2.1)
+    assert next(imageio_ffmpeg.read_frames(str(path)))["size"] == (320, 240)  # an even number of points
+
+
+def test_a_film_that_cannot_be_written(tmp_path):
+    def stop(done, count):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        viz.animate(circle_run(), tmp_path / "arm.mp4", fps=10, size=(2.0, 2.0), progress=stop)
+    assert list(tmp_path.iterdir()) == []
 
 
 @given(st.floats(1e-9, 1e9))

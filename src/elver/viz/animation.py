@@ -1,19 +1,19 @@
 """A run as a moving picture: rods and bodies shaded, the ways of tips and bodies behind them, the time above.
 
-GIF needs nothing but Pillow, which matplotlib brings; MP4 needs ffmpeg on the machine.
+GIF is written with Pillow, which matplotlib brings; MP4 (H.264) with the ffmpeg that the wheel imageio-ffmpeg brings.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib.animation import FFMpegWriter
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ from elver.viz.scene import Scene, surface_of, surface_of_body
 from elver.viz.style import COLOURS, style
 from elver.viz.tube import Surface, join
 
-__all__ = ["animate", "write_gif"]
+__all__ = ["animate", "pleasant_speed", "write_gif", "write_mp4"]
 
 
 def animate(
@@ -41,27 +41,27 @@ def animate(
     title: str = "",
     size: tuple[float, float] = (6.4, 5.4),
     dpi: float = 100.0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Path:
     """Draw ``run`` to ``path`` (.gif or .mp4) and return it.
 
     ``fps`` pictures per second; ``speed`` is simulated seconds per second of film (chosen so that the film
-    lasts 1.5 to 6 s if not given, and said in the picture). ``still`` is a PNG of the instant ``still_time``
-    [s] (the middle of the run if not given). ``view`` is elevation and azimuth in degrees. ``size`` is in
-    inches, with ``dpi`` dots each, twice as many in the still.
+    lasts 1.5 to 6 s if not given, and said in the picture). ``still`` is a picture (.png, .pdf, .svg) of the instant
+    ``still_time`` [s] (the middle of the run if not given). ``view`` is elevation and azimuth in degrees. ``size`` is
+    in inches, with ``dpi`` dots each, twice as many in the still. ``progress(drawn, all)`` is called after each.
     """
     target = Path(path)
     fps = positive("fps", fps, "pictures/s")
     if target.suffix not in (".gif", ".mp4"):
         raise BadInput(f"{target}: an animation is a .gif or a .mp4 file")
-    if target.suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise BadInput(f"{target}: MP4 needs ffmpeg, which is not installed; choose a .gif file")
+    encoder = _encoder(target) if target.suffix == ".mp4" else ""
     if not target.absolute().parent.is_dir():
         raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
     cast = cast_of(run)
     time = cast.time
     duration = float(time[-1] - time[0])
     if speed is None:
-        speed = _pleasant_speed(duration)
+        speed = pleasant_speed(duration)
     speed = positive("speed", speed, "s/s")
 
     with style():
@@ -71,14 +71,11 @@ def animate(
         if still is not None:
             film.draw((time[0] + time[-1]) / 2 if still_time is None else still_time)
             film.figure.savefig(still, dpi=2 * dpi)
-        if target.suffix == ".gif":
-            write_gif(target, film.pictures(instants), fps)
+        pictures = _counted(film.pictures(instants), len(instants), progress)
+        if encoder:
+            write_mp4(target, pictures, fps, encoder)
         else:
-            writer = FFMpegWriter(fps=round(fps), bitrate=4000)
-            with writer.saving(film.figure, str(target), dpi):
-                for instant in instants:
-                    film.draw(instant)
-                    writer.grab_frame()
+            write_gif(target, pictures, fps)
     return target
 
 
@@ -152,12 +149,68 @@ class _Film:
         self.trace.set_color(colours)
 
 
-def _pleasant_speed(duration: float) -> float:
+def pleasant_speed(duration: float) -> float:
     """Real time where the film then lasts between 1.5 and 6 s, else a round factor that brings it there."""
     if duration <= 0.0 or 1.5 <= duration <= 6.0:
         return 1.0
     factors = [m * 10.0**p for p in range(-6, 7) for m in (1.0, 2.0, 5.0)]
     return min(factors, key=lambda f: abs(np.log(duration / f / 4.0)))
+
+
+def _counted(
+    pictures: Iterator[Image.Image], count: int, progress: Callable[[int, int], None] | None
+) -> Iterator[Image.Image]:
+    for done, picture in enumerate(pictures, start=1):
+        yield picture
+        if progress is not None:
+            progress(done, count)
+
+
+def _encoder(target: Path) -> str:
+    """The ffmpeg of the wheel, else one of the machine."""
+    try:
+        import imageio_ffmpeg
+
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
+    except (ImportError, RuntimeError):  # the wheel has no program for this kind of machine
+        found = shutil.which("ffmpeg")
+    if found is None:
+        raise BadInput(f"{target}: MP4 needs ffmpeg: pip install imageio-ffmpeg, or choose a .gif file")
+    return found
+
+
+def write_mp4(target: Path, pictures: Iterator[Image.Image], fps: float, encoder: str) -> None:
+    """Pictures of one size as H.264, ``fps`` a second, in the form that browsers and slides play."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    first = next(pictures)
+    width, height = (2 * (side // 2) for side in first.size)  # the usual colour format halves both
+    command = [
+        encoder, "-y", "-loglevel", "error",
+        "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-",
+        "-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(temporary),
+    ]  # fmt: skip
+    box = (0, 0, width, height)
+    said = b""
+    try:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            assert process.stderr is not None
+            try:
+                process.stdin.write(first.crop(box).tobytes())
+                for picture in pictures:
+                    process.stdin.write(picture.crop(box).tobytes())
+                process.stdin.close()
+            except BrokenPipeError:
+                pass  # it has stopped, and says why
+            except BaseException:
+                process.kill()
+                raise
+            said = process.stderr.read()
+        if process.returncode != 0:
+            raise BadInput(f"{target}: ffmpeg could not write the film ({said.decode(errors='replace').strip()})")
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def write_gif(target: Path, pictures: Iterator[Image.Image], fps: float) -> None:

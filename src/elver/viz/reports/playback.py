@@ -19,7 +19,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from elver.bodies import Shape, Sphere
 from elver.lie import so3
-from elver.viz.animation import _pleasant_speed
+from elver.viz.animation import pleasant_speed
 from elver.viz.bodies import corners_of, solid
 from elver.viz.history import Cast, RodHistory
 from elver.viz.scene import bounds, nice_step
@@ -106,7 +106,7 @@ def playback_of(cast: Cast, *, budget: int = BUDGET) -> Playback:
     scene = {
         "times": [round(float(t), 9) for t in cast.time[chosen]],
         "digits": _digits(duration),
-        "speed": _pleasant_speed(duration),
+        "speed": pleasant_speed(duration),
         "nodes": nodes,
         "low": low.tolist(),
         "high": high.tolist(),

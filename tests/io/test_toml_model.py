@@ -3,10 +3,12 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from dataclasses import fields
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import elver as ev
+from elver.cli.folders import load_module
 from elver.errors import BadInput
 from elver.io.model_fields import GROUPS, METHODS, STUDY_FIELDS, kind_of
 from elver.io.toml_model import arguments, check_model, file_types
@@ -21,6 +24,7 @@ from elver.io.toml_schema import model_schema
 from elver.io.toml_text import value_text
 from elver.io.units import dimension, quantity
 
+ROOT = Path(__file__).resolve().parents[2]
 SILICONE = ev.Material(young=1.0e6, poisson=0.45, density=1070.0, damping=0.01)
 STEEL = ev.Material(young=210e9, shear=80e9, density=7800.0)
 
@@ -423,3 +427,55 @@ def test_texts_survive(text):
 
     text = "".join(c for c in text if not 0xD800 <= ord(c) < 0xE000)
     assert tomllib.loads(f"x = {value_text(text)}")["x"] == text
+
+
+def test_the_file_of_the_documentation_is_right(tmp_path):
+    page = (ROOT / "docs/model-files.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.S)
+    model = ev.load_model(written(tmp_path, text))
+    assert model.inputs["tendon"](1.0) == 5.0
+
+
+# Robots of the gallery --------------------------------------------------------------------------------------
+
+
+def of_page(name, build, module="run"):
+    return build(load_module(ROOT / "gallery" / name, module))
+
+
+GALLERY = {
+    "boyer-2023-tendon-arm": lambda: of_page("boyer-2023-tendon-arm", lambda page: page.arm("arm", "convergent")),
+    "boyer-2023-flying-stick": lambda: of_page("boyer-2023-flying-stick", lambda page: page.stick()),
+    "boyer-2023-release": lambda: of_page("boyer-2023-release", lambda page: page.soft()[0]),
+    "gotelli-2024-rfrfr": lambda: of_page("gotelli-2024-rfrfr", lambda page: page.robot()),
+    "gotelli-2024-rfrfr, apex": lambda: of_page("gotelli-2024-rfrfr", lambda page: page.robot(cut="apex")),
+    "gotelli-2024-rod-benches": lambda: of_page("gotelli-2024-rod-benches", lambda page: page.soft_flight(1.0)),
+    "gotelli-2024-singularity": lambda: of_page("gotelli-2024-singularity", lambda page: page.robot(0.3)),
+    "gotelli-2024-tendon-parallel": lambda: of_page("gotelli-2024-tendon-parallel", lambda page: page.robot().system),
+    "khalil-2007-eel": lambda: of_page("khalil-2007-eel", lambda page: page.eel().imposed(), "model"),
+    "spatial-parallel-six-rods": lambda: of_page("spatial-parallel-six-rods", lambda page: page.robot()),
+    "spatial-parallel-six-rods, rope": lambda: of_page("spatial-parallel-six-rods", lambda page: page.robot(rope=True)),
+    "two-arm-handling": lambda: of_page("two-arm-handling", lambda page: page.robot()),
+}
+
+
+@pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.filterwarnings("ignore::elver.errors.ElverWarning")
+def test_robots_of_the_gallery_come_back_to_the_last_bit(name, tmp_path):
+    """Generalized forces at a random motion: every number of the model goes into them."""
+    built = GALLERY[name]()
+    system, inputs = built if isinstance(built, tuple) else (built, {})
+    model = ev.load_model(ev.save_model(tmp_path / "robot.toml", system, inputs))
+    assert model.system.coordinate_names == system.coordinate_names
+    assert model.system.channel_names == system.channel_names
+    random = np.random.default_rng(6)
+    q, q_dot, q_ddot = 0.1 * random.standard_normal((3, system.n))
+    values = dict(zip(system.channel_names, np.abs(random.standard_normal(len(system.channels)))))
+    values = {key: value for key, value in values.items() if key not in model.inputs}
+    forces = []
+    for robot, own in ((system, inputs), (model.system, model.inputs)):
+        start = robot.rest()
+        state = start.with_(q=start.q + q, q_dot=q_dot, q_ddot=q_ddot, time=0.3)
+        forces.append(np.asarray(ev.inverse_dynamics(robot, state, {**own, **values})))
+    assert np.linalg.norm(forces[0]) > 0.0
+    np.testing.assert_array_equal(forces[0], forces[1])

@@ -48,8 +48,9 @@ _HOME = {
     ),
     "elver.system": "State System",
     "elver.viz": "animate show",
+    "elver.viz.browser": "view",
     "elver.viz.graph": "draw_graph",
-    "elver.viz.reports": "report",
+    "elver.viz.reports": "report save_plots",
     "elver.viz.workspace": "draw_workspace",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
@@ -193,8 +194,9 @@ if TYPE_CHECKING:
     )
     from elver.system import State, System
     from elver.viz import animate, show
+    from elver.viz.browser import view
     from elver.viz.graph import draw_graph
-    from elver.viz.reports import report
+    from elver.viz.reports import report, save_plots
     from elver.viz.workspace import draw_workspace
 
 

@@ -174,6 +174,26 @@ class TestPage:
         assert {"tip", "0.81", "0.8106", "0.001", "Euler 1744"} <= set(text)
 
 
+class TestPlots:
+    @pytest.mark.parametrize(("format", "first"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
+    def test_one_call_writes_them_all(self, arm_run, tmp_path, format, first):
+        paths = ev.save_plots(arm_run, tmp_path / "figures", format=format)
+        assert [path.stem for path in paths] == ["paths", "shapes", "tips", "energy", "inputs", "newton"]
+        assert all(path.read_bytes().startswith(first) for path in paths)
+
+    def test_each_unit_has_its_file(self, loop_run, tmp_path):
+        names = [path.name for path in ev.save_plots(loop_run, tmp_path, format="svg")]
+        assert len(names) == len(set(names))
+        assert {"multipliers.svg", "efforts.svg"} <= set(names)
+
+    def test_bad_format_and_folder(self, tmp_path):
+        with pytest.raises(BadInput, match="pdf, svg, png"):
+            ev.save_plots(swinging(), tmp_path, format="jpg")
+        (tmp_path / "file").write_text("")
+        with pytest.raises(BadInput, match="cannot be a folder"):
+            ev.save_plots(swinging(), tmp_path / "file")
+
+
 class TestOddRuns:
     def test_without_rods_and_bodies(self, tmp_path):
         run = xr.Dataset({"energy/total": ("time", [1.0, 2.0])}, {"time": [0.0, 1.0]})

@@ -1,6 +1,7 @@
 """A run as one HTML file that opens anywhere, also without a network: playback in 3-D, plots, the model, the settings.
 
     report(run, "report.html")
+    save_plots(run, "figures", format="pdf")       the plots alone, for a paper
 
 The file holds its own style, program and data. A content security policy in it allows that one program, known by its
 hash, and no connection: a name in a model cannot become code, and nothing is sent or fetched.
@@ -25,11 +26,11 @@ import xarray as xr
 
 from elver.errors import BadInput
 from elver.viz.history import Cast, cast_of
-from elver.viz.reports.charts import Chart, charts_of
+from elver.viz.reports.charts import FORMATS, Chart, charts_of
 from elver.viz.reports.playback import Playback, playback_of
 from elver.viz.reports.words import model_of, sections_of, summary_of
 
-__all__ = ["report"]
+__all__ = ["report", "save_plots"]
 
 _MODEL_SHOWN = 400_000  # characters of the model's JSON that a page can show without becoming slow
 _SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -69,6 +70,22 @@ def report(
     finally:
         temporary.unlink(missing_ok=True)
     return target
+
+
+def save_plots(run: xr.Dataset, folder: str | os.PathLike[str], *, format: str = "pdf") -> list[Path]:
+    """Write the plots of a report as files of their own into ``folder``, and return their paths.
+
+    ``format`` is "pdf" or "svg" (vectors, whose text stays text) or "png". The files are called after what they show:
+    paths, shapes, tips, energy, inputs, multipliers, efforts, newton; those of them that the run has data for.
+    """
+    if format not in FORMATS:
+        raise BadInput(f"format = {format!r}: choose one of {', '.join(FORMATS)}")
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"{target}: cannot be a folder ({error.strerror})") from None
+    return [chart.save(target, format) for chart in charts_of(run, _cast(run))]
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
@@ -185,9 +202,9 @@ def _plots(charts: list[Chart]) -> Iterator[str]:
         return
     yield '<h2>Plots</h2>\n<div class="plots">'
     for chart in charts:
-        data = base64.b64encode(chart.svg.encode()).decode("ascii")
+        data = base64.b64encode(chart.svg().encode()).decode("ascii")
         picture = f'<img alt="{_escaped(chart.about)}" src="data:image/svg+xml;base64,{data}">'
-        if chart.box is None or chart.span is None or chart.span[0] == chart.span[1]:
+        if not chart.over_time or chart.span[0] == chart.span[1]:
             yield f'<figure><div class="plot">{picture}</div></figure>'
             continue
         (left, right, bottom, top), (start, end) = chart.box, chart.span

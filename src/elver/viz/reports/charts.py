@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -20,34 +21,64 @@ from elver.viz.history import Cast
 from elver.viz.plots import energy, tip_history
 from elver.viz.style import COLOURS, TIME_COLOURS, legend_above, open_axes, style
 
-__all__ = ["Chart", "charts_of"]
+__all__ = ["FORMATS", "Chart", "charts_of"]
+
+FORMATS = ("pdf", "svg", "png")
 
 SIZE = (6.2, 3.3)  # inches
 _LINES = 6  # more of a kind share one colour
+_VECTORS: Any = {"svg.fonttype": "none", "svg.hashsalt": "elver", "pdf.fonttype": 42}
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One plot: SVG text, what it shows, and, if it runs over time, where its time axis is in the picture."""
+    """One plot: a short name, what it shows, its figure, and whether time runs along its axis."""
 
-    svg: str
+    name: str
     about: str
-    box: tuple[float, float, float, float] | None = None  # left, right, bottom, top in parts of the picture
-    span: tuple[float, float] | None = None  # s at left and right
+    figure: Figure
+    axes: Axes
+    over_time: bool = False
+
+    def svg(self) -> str:
+        """The plot as SVG text; the same run gives the same text."""
+        text = io.StringIO()
+        with mpl.rc_context(_VECTORS):
+            self.figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        return text.getvalue()
+
+    def save(self, folder: Path, format: str) -> Path:
+        """The plot as a file of its own; vector formats keep text as text."""
+        path = folder / f"{self.name}.{format}"
+        with style(), mpl.rc_context(_VECTORS):
+            self.figure.savefig(path, format=format)
+        return path
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """Left, right, bottom and top of the axes in parts of the picture, once it has been drawn."""
+        box = self.axes.get_position()
+        return float(box.x0), float(box.x1), float(box.y0), float(box.y1)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """What is at left and right of the axes [s]."""
+        start, end = self.axes.get_xlim()
+        return float(start), float(end)
 
 
 def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
     """The plots that this run has something for, in the order of a report."""
     if cast is not None and len(cast.time) > 1:
-        yield _drawn("ways of tips and bodies in the plane of the largest motion", lambda axes: _ways(axes, cast))
+        yield _drawn("paths", "ways of tips and bodies in the plane of the largest motion", _of(_ways, cast))
     if cast is not None and cast.rods:
-        yield _drawn("centre lines at several instants, early light, late dark", lambda axes: _shapes(axes, cast))
+        yield _drawn("shapes", "centre lines at several instants, early light, late dark", _of(_shapes, cast))
     if run.sizes.get("time", 0) < 2:
         return
     if cast is not None and len(cast.time) > 1:
-        yield _over_time("tips and bodies over time", lambda axes: tip_history(run, axes=axes))
+        yield _over_time("tips", "tips and bodies over time", lambda axes: tip_history(run, axes=axes))
     if any(_finite(run, f"energy/{name}") for name in ("kinetic", "elastic", "gravity", "total")):
-        yield _over_time("energy over time", lambda axes: energy(run, axes=axes))
+        yield _over_time("energy", "energy over time", lambda axes: energy(run, axes=axes))
     for name, labels, units, title in (
         ("inputs", "input", "input_units", "inputs"),
         ("multipliers", "multiplier", "multiplier_units", "multipliers of loops and holds"),
@@ -56,7 +87,7 @@ def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
         if _finite(run, name) and run[name].ndim == 2:
             yield from _channels(run, name, labels, units, title)
     if _finite(run, "newton_iterations"):
-        yield _over_time("Newton iterations of each step", lambda axes: _newton(axes, run))
+        yield _over_time("newton", "Newton iterations of each step", _of(_newton, run))
 
 
 def _finite(run: xr.Dataset, name: str) -> bool:
@@ -122,7 +153,8 @@ def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -
             _legend_below(axes)
 
         about = f"{title}, {unit}" if unit not in ("", "1") else title
-        yield _over_time(about, draw)
+        number = list(dict.fromkeys(kinds)).index(unit)
+        yield _over_time(f"{name}-{number + 1}" if number else name, about, draw)
 
 
 def _newton(axes: Axes, run: xr.Dataset) -> None:
@@ -161,17 +193,16 @@ def _safe(text: str) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def _drawn(about: str, draw: Callable[[Axes], Any]) -> Chart:
-    figure, _ = _figure(draw)
-    return Chart(_svg(figure), about)
+def _of(draw: Callable[[Axes, Any], None], what: Any) -> Callable[[Axes], None]:
+    return lambda axes: draw(axes, what)
 
 
-def _over_time(about: str, draw: Callable[[Axes], Any]) -> Chart:
-    figure, axes = _figure(draw)
-    svg = _svg(figure)
-    box = axes.get_position()  # known once it is drawn
-    start, end = (float(t) for t in axes.get_xlim())
-    return Chart(svg, about, (float(box.x0), float(box.x1), float(box.y0), float(box.y1)), (start, end))
+def _drawn(name: str, about: str, draw: Callable[[Axes], Any]) -> Chart:
+    return Chart(name, about, *_figure(draw))
+
+
+def _over_time(name: str, about: str, draw: Callable[[Axes], Any]) -> Chart:
+    return Chart(name, about, *_figure(draw), over_time=True)
 
 
 def _figure(draw: Callable[[Axes], Any]) -> tuple[Figure, Axes]:
@@ -182,11 +213,3 @@ def _figure(draw: Callable[[Axes], Any]) -> tuple[Figure, Axes]:
         finally:
             plt.close(figure)
     return figure, axes
-
-
-def _svg(figure: Figure) -> str:
-    # text stays text, and the same run gives the same file
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "elver"}):
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return text.getvalue()

@@ -1,6 +1,6 @@
 # elver: everything runs in a local .venv made from nothing but Python 3.11 (or newer) and its venv module.
 #
-#   make demo    bend a tendon-driven arm, cut the tendon, leave an animation under out/demo
+#   make demo    an arm, a parallel robot and an eel move; three reports and a film under out/demo
 #   make test    ruff, mypy, the import contract, pytest
 #
 # make setup | lint | bench | docs | clean do what they say.
@@ -30,6 +30,11 @@ $(VENV)/.ready: pyproject.toml
 
 demo: setup
 	$(BIN)/elver gallery run boyer-2023-tendon-arm --out out/demo
+	@for robot in tendon-arm parallel-robot eel; do \
+	  $(BIN)/elver new $$robot out/demo/$$robot.toml --force > /dev/null \
+	  && $(BIN)/elver run out/demo/$$robot.toml --out out/demo/$$robot.nc \
+	  && $(BIN)/elver report out/demo/$$robot.nc || exit 1; done
+	@echo "Open out/demo/tendon-arm.html, parallel-robot.html and eel.html in a browser; out/demo/animation.gif is a film."
 
 lint: setup
 	$(BIN)/ruff check src tests gallery benchmarks docs

@@ -1,7 +1,9 @@
 """Broken model files: each answers soon, with the file, the key or line, the value and a remedy; exit code 2."""
 
+import copy
 import os
 import time
+import tomllib
 
 import pytest
 from typer.testing import CliRunner
@@ -9,6 +11,7 @@ from typer.testing import CliRunner
 from elver.cli import app
 from elver.errors import BadInput
 from elver.io.toml_model import check_model
+from elver.io.toml_text import value_text
 
 GOOD = """
 [materials.silicone]
@@ -241,3 +244,35 @@ def test_a_broken_table_is_told_with_its_row(tmp_path):
     path.write_text(GOOD.replace('"pull"', '{ type = "SampledSignal", file = "pull.csv" }', 1), encoding="utf-8")
     with pytest.raises(BadInput, match=r"inputs\.tendon\.file: pull\.csv, row 3: '1,much'"):
         check_model(path)
+
+
+WRONG = ["x", "", "1 N", "arm", "none", 0, -1, float("inf"), True, [], [[]], ["a"], {}, {"like": "arm"}, {"type": [1]}]
+
+
+def every_path(value, path=()):
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        yield (*path, key)
+        if isinstance(item, (dict, list)):
+            yield from every_path(item, (*path, key))
+
+
+@pytest.mark.filterwarnings("ignore::elver.errors.ElverWarning")
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+def test_whatever_stands_for_a_value_is_read_or_told(wrong, tmp_path):
+    good = tomllib.loads(GOOD)
+    good["mechanism"] = {"base": {"type": "Clamped", "pose": {"position": [0, 0, 1], "axis": "y", "angle": "1 deg"}}}
+    path = tmp_path / "model.toml"
+    told = []
+    for place in every_path(good):
+        document = copy.deepcopy(good)
+        table = document
+        for key in place[:-1]:
+            table = table[key]
+        table[place[-1]] = wrong
+        path.write_text("\n".join(f"{key} = {value_text(v)}" for key, v in document.items()), encoding="utf-8")
+        try:
+            check_model(path)
+        except BadInput as error:
+            told.append(str(error))
+    assert len(told) > 25
+    assert all("model.toml" in text for text in told)

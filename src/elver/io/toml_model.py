@@ -427,10 +427,12 @@ class _Reader:
         axis = self.plain("text 1", item.get("axis", "z"), (*path, "axis"), "1")
         direction = np.eye(3)["xyz".index(axis)] if axis in ("x", "y", "z") else None
         if direction is None:
-            if not isinstance(axis, tuple) or len(axis) != 3 or not any(axis):
+            if not _three_numbers(axis) or not any(axis):
                 self.fail((*path, "axis"), f'{_short(item["axis"])} is no axis; write "x", "y", "z" or three numbers')
             direction = np.array(axis, dtype=float) / np.linalg.norm(np.array(axis, dtype=float))
         angle = self.numbers("rad", item.get("angle", 0.0), (*path, "angle"))
+        if not isinstance(angle, float) or not math.isfinite(angle):
+            self.fail((*path, "angle"), f'{_short(item["angle"])} is no angle; write such as "90 deg"')
         from elver.lie import so3
 
         R = so3.exp(angle * direction)
@@ -439,7 +441,7 @@ class _Reader:
         g = np.eye(4)
         g[:3, :3] = R
         position = self.numbers("m", item.get("position", [0.0, 0.0, 0.0]), (*path, "position"))
-        if np.shape(position) != (3,):
+        if not _three_numbers(position):
             self.fail((*path, "position"), f"{_short(item['position'])} is no position; write [x, y, z] in m")
         g[:3, 3] = position
         return tuple(map(tuple, g.tolist()))
@@ -554,6 +556,8 @@ class _Reader:
             system.input_vector(system.signals({name: signal}), 0.0)
         except BadInput as error:
             self.fail(path, str(error))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            self.fail(path, f"the signal has no value at 0 s ({error}); check its numbers")
 
     def gait(self, name: str, raw: Any) -> tuple[list[Any], dict[Any, Any]]:
         from elver.actuation import joint_gait, muscle_gait, rod_gait
@@ -607,6 +611,10 @@ class _Reader:
                 self.fail((*path, "over"), f"over = {_short(raw['over'])} is no input of this system; {close}")
             same = self.unit(system, raw["over"])
         study: Study = self.construct(kind, cls, arguments(cls), raw, path, same, kinds)
+        for key, item in raw.items():
+            value = getattr(study, key)
+            if kinds[key] not in ("text", "text @state", "@method") and (value is None or isinstance(value, tuple)):
+                self.fail((*path, key), f"{_short(item)} is no number; write such as {key} = {_example(kinds[key])}")
         for key in ("duration", "step", "tolerance"):
             value = getattr(study, key, 1.0)
             if isinstance(value, float) and not (math.isfinite(value) and value > 0.0):
@@ -681,6 +689,10 @@ def _example(kind: str) -> str:
         "": "1.0", "guides": '"arm"', "world": '"arm"', "bool": "true",
     }  # fmt: skip
     return given.get(unit, f'"1 {unit}"')
+
+
+def _three_numbers(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 3 and all(isinstance(v, float) for v in value)
 
 
 def _is_number(text: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from elver.cli import report
+from elver.cli import report, view
 from elver.cli.model_commands import add_model_commands
 
 __all__ = ["app", "main"]
@@ -119,6 +119,7 @@ def bench_rows(
 
 
 app.command("report")(report.command)
+app.command("view")(view.command)
 
 
 @app.command("warmup")

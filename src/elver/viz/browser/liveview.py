@@ -22,7 +22,7 @@ __all__ = ["LiveView"]
 _log = logging.getLogger("elver.view")
 
 _PICTURES = 60.0  # a second, at most
-_PLOTS, _WORDS = 10.0, 4.0  # updates a second
+_PLOTS, _WORDS = 5.0, 4.0  # updates a second
 _TRAIL = 120  # points
 
 
@@ -68,9 +68,7 @@ class LiveView:
         self.handle = scene.add_transform_controls(
             "/pull/handle", scale=0.16 * size, disable_rotations=True, depth_test=False, visible=bool(self.robot.points)
         )
-        self.handle.on_drag_start(lambda _: self._grab())
-        self.handle.on_update(lambda _: self._drag())
-        self.handle.on_drag_end(lambda _: self.let_go())
+        self.handle.on_update(self._handle_moved)
 
     def _add_panel(self) -> None:
         gui, robot = self.server.gui, self.robot
@@ -156,8 +154,13 @@ class LiveView:
         self.robot.set_pull(np.zeros(3))
         self._show_pull()
 
-    def _grab(self) -> None:
-        self._dragged = self.robot.snapshot().point
+    def _handle_moved(self, event: Any) -> None:
+        if event.phase == "end":
+            self.let_go()
+            return
+        if event.phase == "start" or self._dragged is None:
+            self._dragged = self.robot.snapshot().point
+        self._drag()
 
     def _drag(self) -> None:
         """The force grows with the way of the handle from where the point was grabbed."""

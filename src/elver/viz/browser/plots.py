@@ -54,6 +54,7 @@ class ScrollingPlot:
         """Send what there is."""
         if len(self.rows) >= 2:
             table = np.array(self.rows)
+            table = table[:: max(1, len(table) // 200)]
             self.handle.data = tuple(np.ascontiguousarray(table[:, k]) for k in range(self.width))
 
 

@@ -181,12 +181,25 @@ class Stage:
         """A floor with a grid of known size below everything, that takes the shadow."""
         self.cell = nice_step(2.0 * self.size, 10)
         self.floor = self._floor_below(float(self.low[2]))
-        middle = 0.5 * (self.low + self.high)
-        self._handles["ground"] = self.scene.add_grid(
-            f"{self.root}/ground", width=40 * self.cell, height=40 * self.cell, cell_size=self.cell,
-            section_size=5 * self.cell, cell_color=rgb("grid"), section_color=rgb("shadow"), cell_thickness=0.8,
-            section_thickness=1.0, shadow_opacity=0.2,
-            fade_distance=14.0 * self.size, position=(*np.round(middle[:2] / self.cell) * self.cell, self.floor),
+        centre = np.round(0.5 * (self.low + self.high)[:2] / self.cell) * self.cell
+        half = 12 * self.cell
+        self._handles["ground"] = self.scene.add_frame(
+            f"{self.root}/ground", show_axes=False, position=(*centre, self.floor)
+        )
+        corners = half * np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
+        # below the lines by what no eye sees: surfaces in one place would flicker
+        self.scene.add_mesh_simple(
+            f"{self.root}/ground/floor", corners - [0.0, 0.0, 2e-3 * self.size], np.array([(0, 1, 2), (0, 2, 3)]),
+            color=rgb("floor"), receive_shadow=0.25, cast_shadow=False, side="double",
+        )  # fmt: skip
+        at = np.arange(-12, 13) * self.cell
+        ends = np.array([-half, half])
+        lines = [[(x, ends[0], 0.0), (x, ends[1], 0.0)] for x in at] + [
+            [(ends[0], y, 0.0), (ends[1], y, 0.0)] for y in at
+        ]
+        self.scene.add_line_segments(
+            f"{self.root}/ground/grid", np.array(lines, dtype=np.float32), rgb("shadow"), thickness=1.0,
+            thickness_units="screen",
         )  # fmt: skip
 
     def _floor_below(self, lowest: float) -> float:
@@ -201,7 +214,9 @@ class Stage:
         flat = span[2] < 0.15 * max(span[0], span[1], 1e-9) and self.size > 0.0
         e, a = np.radians([58.0 if flat else 20.0, -78.0 if flat else -58.0])
         direction = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
-        return look_at + 1.75 * self.size * direction, look_at
+        right = np.array([-np.sin(a), np.cos(a), 0.0])
+        look_at = look_at + 0.25 * self.size * right  # the robot stands left of the panel
+        return look_at + 2.2 * self.size * direction, look_at
 
     # Moving -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,384 @@
+"""The live view without a browser: the robot obeys, keeps time, fails and recovers; the page shows what it does."""
+
+from __future__ import annotations
+
+import math
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import elver as ev
+from elver.cli import app
+from elver.viz.browser import LiveRobot, LiveView, Player, view
+from elver.viz.browser.live import range_of
+from elver.viz.browser.player import Recording
+from elver.viz.browser.server import check_host, open_server
+from elver.viz.browser.shapes import RodSkin, ball, disk, open_tube
+
+
+def soft_arm(damping: float = 0.02) -> ev.System:
+    silicone = ev.Material(young=1e6, poisson=0.45, density=1070.0, damping=damping)
+    rod = ev.Rod(0.4, ev.Circle(8e-3), silicone, ev.Legendre(bending=4, torsion=2), name="arm")
+    tendon = ev.Tendon(rod, path=ev.parallel(y=6e-3, z=0.0), name="pull")
+    return ev.System(ev.Mechanism.clamped(rod), [tendon], [ev.Gravity()])
+
+
+def four_bar() -> ev.System:
+    """Two soft rods on motors, hinged at their tips."""
+    steel = ev.Material(young=210e9, shear=80e9, density=7800.0)
+    left, right = (ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.planar(3), name=n) for n in ("left", "right"))
+    joints = [
+        ev.Revolute(("world", (-0.2, 0.0, 0.0)), (left, "base"), name="J1", start=np.pi / 2),
+        ev.Revolute(("world", (0.2, 0.0, 0.0)), (right, "base"), name="J4", start=np.pi / 2),
+        ev.Revolute((left, "tip"), (right, "tip"), name="P"),
+    ]
+    return ev.System(ev.Mechanism(joints), [ev.Motor(joints[0], name="tau_1"), ev.Motor(joints[1], name="tau_2")])
+
+
+def run_for(robot: LiveRobot, seconds: float) -> None:
+    for _ in range(round(60 * seconds)):
+        robot.advance(1.0 / 60.0)
+
+
+# The robot ------------------------------------------------------------------------------------------------------
+
+
+def test_statics_follows_its_inputs() -> None:
+    system = soft_arm()
+    robot = LiveRobot(system, mode="statics")
+    robot.set_input("pull", 2.0)
+    robot.advance(0.1)
+    wanted = ev.equilibrium(system, {"pull": 2.0})
+    np.testing.assert_allclose(robot.state.q, wanted.state.q, atol=1e-7)
+    assert robot.check_balance() is not None
+    assert robot.check_balance().stable  # type: ignore[union-attr]
+
+
+def test_dynamics_is_that_of_simulate() -> None:
+    """The chunks of the view and one call of simulate are one motion."""
+    system = soft_arm()
+    method = ev.GeneralizedAlpha(rho_inf=0.6)
+    robot = LiveRobot(system, {"pull": ev.smooth_step(0.0, 0.2, 0.0, 3.0)}, method=method, step=1e-2)
+    for _ in range(50):
+        robot.advance(0.01 + 1e-9)
+    start = ev.equilibrium(system, {"pull": 0.0})
+    run = ev.simulate(system, start, 0.5, 1e-2, method, {"pull": ev.smooth_step(0.0, 0.2, 0.0, 3.0)})
+    assert robot.time == pytest.approx(0.5)
+    np.testing.assert_allclose(robot.state.q, run["q"].values[-1], rtol=1e-6, atol=1e-7)
+
+
+def test_dynamics_settles_where_statics_is() -> None:
+    robot = LiveRobot(soft_arm(damping=0.2))
+    robot.set_input("pull", 2.0)
+    run_for(robot, 5.0)
+    wanted = ev.equilibrium(robot.system, {"pull": 2.0})
+    assert robot.time == pytest.approx(5.0, abs=0.01)
+    assert np.linalg.norm(robot.snapshot().point - wanted.tip[:3, 3]) < 2e-3
+
+
+def test_calm_takes_energy_in_proportion_to_the_mass() -> None:
+    """A free body loses speed as exp(-calm t)."""
+    body = ev.RigidBody(mass=1.0, inertia=(0.1, 0.1, 0.1), name="stone")
+    system = ev.System(ev.Mechanism.free(body))
+    state = system.rest().with_(eta=np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]))
+    robot = LiveRobot(system, state=state)
+    robot.calm = 2.0
+    run_for(robot, 1.0)
+    assert robot.state.eta[3] == pytest.approx(math.exp(-2.0 * robot.time), rel=1e-6)
+
+
+def test_reset_goes_back_to_the_first_state() -> None:
+    robot = LiveRobot(soft_arm())
+    first = robot.snapshot()
+    robot.set_input("pull", 3.0)
+    robot.set_pull([0.01, 0.02, 0.0])
+    run_for(robot, 0.5)
+    assert np.linalg.norm(robot.snapshot().point - first.point) > 1e-3
+    robot.reset()
+    again = robot.snapshot()
+    np.testing.assert_allclose(again.position, first.position, atol=1e-9)
+    assert again.inputs == first.inputs
+    assert again.time == 0.0
+    assert not again.pull.any()
+
+
+def test_pause_stops_the_clock_and_nothing_else() -> None:
+    robot = LiveRobot(soft_arm())
+    robot.paused = True
+    run_for(robot, 1.0)
+    assert robot.time == 0.0
+    robot.paused = False
+    run_for(robot, 0.5)
+    assert robot.time == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_pull_moves_the_point_along_it() -> None:
+    robot = LiveRobot(soft_arm(), mode="statics")
+    robot.advance(0.1)
+    before = robot.snapshot().point
+    for name in ("arm tip", "arm middle"):
+        robot.set_point(name)
+        robot.set_pull([0.0, 0.0, 0.0])
+        robot.advance(0.1)
+        before = robot.snapshot().point
+        robot.set_pull([0.0, 0.02, 0.0])
+        robot.advance(0.1)
+        assert robot.snapshot().point[1] > before[1] + 1e-4
+
+
+def test_a_loop_stays_closed_while_motors_move_it() -> None:
+    with pytest.warns(ev.ElverWarning, match="redundant"):
+        robot = LiveRobot(four_bar())
+    start = robot.snapshot().point
+    robot.set_input("tau_1", -0.2)
+    robot.set_input("tau_2", 0.2)
+    run_for(robot, 1.0)
+    seen = robot.snapshot()
+    rods, _ = robot.frames()
+    tips = [seen.position[at.frames[-1]] for at in rods.values()]
+    assert np.linalg.norm(tips[0] - tips[1]) < 1e-7
+    assert np.linalg.norm(seen.point - start) > 1e-2
+
+
+def test_what_cannot_be_solved_is_said_and_survived() -> None:
+    """A slide that pulls a loop apart beyond its reach of 2 m: the state before stays, and a reset goes on."""
+    steel = ev.Material(young=210e9, shear=80e9, density=7800.0)
+    left, right = (ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.planar(3), name=n) for n in ("left", "right"))
+    upright = np.array([[0.0, -1.0, 0.0, -0.2], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    slide = ev.Prismatic(ev.Frame("world", pose=upright), (left, "base"), axis="y", name="slide")
+    J4 = ev.Revolute(("world", (0.2, 0.0, 0.0)), (right, "base"), name="J4", start=np.pi / 2)
+    hinge = ev.Revolute((left, "tip"), (right, "tip"), name="P")
+    system = ev.System(ev.Mechanism([slide, J4, hinge]), [ev.Imposed(slide, name="drive")])
+    with pytest.warns(ev.ElverWarning, match="redundant"):
+        robot = LiveRobot(system, mode="statics")
+    for mode in ("statics", "dynamics"):
+        robot.set_mode(mode)  # type: ignore[arg-type]
+        robot.set_input("drive", 3.0)
+        run_for(robot, 0.5)
+        assert robot.trouble
+        assert np.all(np.isfinite(robot.state.q))
+        robot.reset()
+        run_for(robot, 0.2)
+        assert robot.trouble == ""
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    robot = LiveRobot(soft_arm())
+    with pytest.raises(ev.BadInput, match="can only pull"):
+        robot.set_input("pull", -1.0)
+    with pytest.raises(ev.BadInput, match="not part of this system"):
+        robot.set_input("push", 1.0)
+    with pytest.raises(ev.BadInput, match="no point"):
+        robot.set_point("nose")
+    with pytest.raises(ev.BadInput, match="ranges"):
+        LiveRobot(soft_arm(), ranges={"push": (0.0, 1.0)})
+    with pytest.raises(ev.BadInput, match="empty"):
+        LiveRobot(soft_arm(), ranges={"pull": (1.0, 0.0)})
+    with pytest.raises(ev.BadInput, match="no System"):
+        LiveRobot("arm")  # type: ignore[arg-type]
+
+
+def test_ranges_bend_a_rod_well() -> None:
+    """At the end of its range a tendon turns the tip by one to five radians, whatever the rod is made of."""
+    for young in (1e5, 1e6, 1e9):
+        rod = ev.Rod(0.4, ev.Circle(8e-3), ev.Material(young=young, poisson=0.45, density=1e3), ev.Legendre(bending=2))
+        tendon = ev.Tendon(rod, path=ev.parallel(y=6e-3, z=0.0))
+        system = ev.System(ev.Mechanism.clamped(rod), [tendon])
+        low, high = range_of(system, tendon)
+        assert low == 0.0
+        turn = high * 6e-3 * rod.length / rod.stiffness([0.0])[0, 2]
+        assert 1.0 < turn < 6.0
+
+
+# The shapes -----------------------------------------------------------------------------------------------------
+
+
+def test_pieces_lie_on_the_rod_and_touch() -> None:
+    system = soft_arm()
+    bent = ev.equilibrium(system, {"pull": 3.0})
+    g, s = ev.poses(system, bent.state), ev.nodes(system)
+    skin = RodSkin(s, np.full((s.size, 2), 8e-3), 64, 0.0, system.rod)
+    centre, quaternion, size = skin.pieces(g[:, :3, 3], g[:, :3, :3])
+    between = np.linalg.norm(np.diff(centre, axis=0), axis=1)
+    assert np.all(size[1:, 0] >= between)
+    np.testing.assert_allclose(np.linalg.norm(quaternion, axis=1), 1.0, atol=1e-12)
+    assert size[:, 0].sum() == pytest.approx(0.4, rel=0.2)
+
+
+def test_measures_of_a_bent_rod() -> None:
+    """A rod bent to a circle: curvature 1/R, strain r/R, stress E r/R."""
+    steel = ev.Material(young=200e9, poisson=0.3, density=7800.0)
+    rod = ev.Rod(1.0, ev.Circle(2e-3), steel, ev.Legendre(bending=1), name="rod")
+    s = rod.grid.s
+    skin = RodSkin(s, np.full((s.size, 2), 2e-3), 16, 0.0, rod)
+    q = np.array([0.0, 0.5])  # K_z = 0.5 / m
+    R = np.tile(np.eye(3), (s.size, 1, 1))
+    np.testing.assert_allclose(skin.measure("curvature", q, R), 0.5)
+    np.testing.assert_allclose(skin.measure("strain", q, R), 100.0 * 0.5 * 2e-3)
+    np.testing.assert_allclose(skin.measure("stress", q, R), 200e3 * 0.5 * 2e-3)
+
+
+@pytest.mark.parametrize("mesh", [open_tube, disk, ball])
+def test_faces_of_meshes_look_outward(mesh: Any) -> None:
+    vertices, faces = mesh()
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    outward = np.sum(np.cross(b - a, c - a) * (a + b + c), axis=1)
+    assert np.all(outward > -1e-12)
+
+
+# The page, without a browser ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shown() -> Iterator[LiveView]:
+    page = view(soft_arm(), port=18080, wait=False)
+    assert isinstance(page, LiveView)
+    yield page
+    page.stop()
+
+
+def by_hand(page: LiveView, name: str, value: float) -> None:
+    """What viser does when a person moves a slider."""
+    page.sliders[name].value = value
+    page._by_hand(SimpleNamespace(client="someone"), page.robot.set_input, name, value)
+
+
+def test_the_page_answers_on_this_machine_only(shown: LiveView) -> None:
+    assert shown.url.startswith("http://127.0.0.1:")
+    with socket.create_connection(("127.0.0.1", shown.server.get_port()), timeout=5):
+        pass
+    assert shown.server.request_share_url() is None
+
+
+def test_sliders_move_the_robot_and_reset_moves_them_back(shown: LiveView) -> None:
+    robot = shown.robot
+    first = robot.snapshot().point
+    by_hand(shown, "pull", 3.0)
+    end = time.monotonic() + 30.0
+    while np.linalg.norm(robot.snapshot().point - first) < 1e-2 and time.monotonic() < end:
+        time.sleep(0.02)
+    assert np.linalg.norm(robot.snapshot().point - first) > 1e-2
+    shown._press("pause")
+    shown.reset()
+    assert shown.sliders["pull"].value == 0.0
+    np.testing.assert_allclose(robot.snapshot().point, first, atol=1e-9)
+    assert "paused" in shown.words(robot.snapshot())
+
+
+def test_troubles_are_on_the_page(shown: LiveView) -> None:
+    shown._say(shown.robot.set_input, "pull", -1.0)
+    assert "can only pull" in shown.words(shown.robot.snapshot())
+
+
+def test_real_time(shown: LiveView, record_property: Any) -> None:
+    """Reported, not judged: a busy machine is no error."""
+    by_hand(shown, "pull", 2.0)
+    start, at = time.monotonic(), shown.robot.time
+    time.sleep(3.0)
+    ratio = (shown.robot.time - at) / (time.monotonic() - start)
+    record_property("simulated/wall", ratio)
+    print(f"simulated/wall = {ratio:.3f}")
+    assert 0.0 < ratio < 1.2
+
+
+def test_stop_ends_the_threads() -> None:
+    page = view(soft_arm(), port=18180, wait=False)
+    assert any(t.name == "elver-view" for t in threading.enumerate())
+    waiting = threading.Thread(target=page.wait)
+    waiting.start()
+    page.stop()
+    waiting.join(timeout=20.0)
+    assert not waiting.is_alive()
+    assert not any(t.name == "elver-view" for t in threading.enumerate())
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "example.org"])
+def test_other_hosts_are_refused(host: str) -> None:
+    with pytest.raises(ev.BadInput, match="other machines"):
+        view(soft_arm(), host=host)
+
+
+def test_other_hosts_need_a_word() -> None:
+    assert check_host("0.0.0.0", remote=True) == "0.0.0.0"
+    assert check_host("localhost", remote=False) == "localhost"
+
+
+# Playback -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def released() -> Any:
+    system = soft_arm()
+    return ev.simulate(system, ev.equilibrium(system, {"pull": 3.0}), 0.5, 1e-2, inputs={"pull": 0.0})
+
+
+def test_a_recording_knows_its_model(released: Any) -> None:
+    recording = Recording(released)
+    assert recording.system is not None
+    assert [line.name for line in recording.actors.tendons] == ["pull"]
+    k = recording.step_at(0.253)
+    assert recording.time[k] == pytest.approx(0.25)
+    np.testing.assert_array_equal(recording.places(k)["arm"].position, released["arm/position"].values[k])
+    np.testing.assert_array_equal(recording.coordinates(k)["arm"], released["q"].values[k])
+
+
+def test_a_recording_without_model_shows_its_shape(released: Any) -> None:
+    bare = released.copy()
+    bare.attrs = {}
+    recording = Recording(bare)
+    assert recording.system is None
+    skin = RodSkin(recording.places(3)["arm"].s, np.full((released.sizes["arm_node"], 2), 8e-3), 32, 0.0)
+    at = recording.places(3)["arm"]
+    known = RodSkin(at.s, np.full((at.s.size, 2), 8e-3), 32, 0.0, soft_arm().rod)
+    q = released["q"].values[3]
+    # from neighbouring sections, second order in their distance
+    np.testing.assert_allclose(
+        skin.measure("curvature", None, at.rotation), known.measure("curvature", q, at.rotation), rtol=0.1, atol=0.2
+    )
+
+
+def test_playback_runs_stops_and_seeks(released: Any, tmp_path: Path) -> None:
+    file = ev.save(released, tmp_path / "run.nc")
+    player = view([file, released], port=18280, wait=False)
+    assert isinstance(player, Player)
+    try:
+        player.press("pause")
+        player.seek(0.3)
+        end = time.monotonic() + 30.0
+        while player._drawn != [30, 30] and time.monotonic() < end:
+            time.sleep(0.02)
+        assert player._drawn == [30, 30]
+        assert player.t == pytest.approx(0.3)
+        player.repeat.value = False
+        player.press("play")
+        player.tick(10.0)
+        assert player.t == pytest.approx(0.5)
+        assert not player.playing
+        assert "paused" in player.words()
+    finally:
+        player.stop()
+
+
+def test_what_cannot_be_shown_is_said(tmp_path: Path, released: Any) -> None:
+    with pytest.raises(ev.BadInput, match="cannot be shown"):
+        view([3.0])  # type: ignore[list-item]
+    with pytest.raises(ev.BadInput, match="side by side"):
+        view([released, released, released])
+    answer = CliRunner().invoke(app, ["view", str(tmp_path / "none.nc")])
+    assert answer.exit_code == 2
+    answer = CliRunner().invoke(app, ["view", str(tmp_path / "a.toml"), str(tmp_path / "b.nc")])
+    assert answer.exit_code == 2
+
+
+def test_without_viser_the_way_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "viser", None)
+    with pytest.raises(ev.BadInput, match=r"elver\[view\]"):
+        open_server("127.0.0.1", 18380, "x")

@@ -104,8 +104,8 @@ def _title(run: xr.Dataset, cast: Cast | None) -> str:
     given = str(run.attrs.get("title") or "elver run")
     if cast is None or len(cast.rods) + len(cast.bodies) <= 6 or not given.startswith("elver simulation of "):
         return given
-    counts = [(len(cast.rods), "rods"), (len(cast.bodies), "bodies")]
-    return f"elver simulation of {' and '.join(f'{n} {word}' for n, word in counts if n)}"
+    counts = [(len(cast.rods), "rod", "rods"), (len(cast.bodies), "body", "bodies")]
+    return f"elver simulation of {' and '.join(f'{n} {one if n == 1 else many}' for n, one, many in counts if n)}"
 
 
 def _cast(run: xr.Dataset) -> Cast | None:
@@ -261,7 +261,7 @@ def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
     if steps and "time" in run.coords:
         time = run["time"].values
         yield "time", f"{time[0]:.6g} to {time[-1]:.6g}", "s"
-    if "newton_iterations" in run and steps > 1:
+    if "newton_iterations" in run and steps > 1 and run["newton_iterations"].values.any():
         iterations = run["newton_iterations"].values[1:]
         yield "Newton iterations per step, mean and most", f"{iterations.mean():.2f}, {iterations.max()}", ""
     if "energy/total" in run and steps > 1:

@@ -86,7 +86,7 @@ def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
     ):
         if _finite(run, name) and run[name].ndim == 2:
             yield from _channels(run, name, labels, units, title)
-    if _finite(run, "newton_iterations"):
+    if _finite(run, "newton_iterations") and run["newton_iterations"].values.any():  # explicit methods have none
         yield _over_time("newton", "Newton iterations of each step", _of(_newton, run))
 
 
@@ -106,7 +106,7 @@ def _ways(axes: Axes, cast: Cast) -> None:
         axes.plot(way[:, i], way[:, j], color=colour, linewidth=1.0 if many else 1.8, label="" if many else _safe(name))
         axes.plot(*way[0, [i, j]], "o", color="white", markeredgecolor=colour, markersize=5)
         axes.plot(*way[-1, [i, j]], "o", color=colour, markersize=5)
-    axes.set_title("path of the tip" if len(ways) == 1 else "paths")
+    axes.set_title(f"path of {_safe(next(iter(ways)))}" if len(ways) == 1 else "paths")
     _flat(axes, i, j)
     if 1 < len(ways) <= _LINES:
         legend_above(axes)
@@ -181,6 +181,7 @@ def _flat(axes: Axes, i: int, j: int) -> None:
     axes.set_xlabel(f"{'xyz'[i]} [m]")
     axes.set_ylabel(f"{'xyz'[j]} [m]")
     axes.set_aspect("equal", adjustable="datalim")
+    axes.xaxis.set_major_locator(MaxNLocator(5))
 
 
 def _colour(k: int) -> str:

@@ -136,7 +136,10 @@ def _details(value: Any, skip: tuple[str, ...] = ()) -> str:
         if item is None or (isinstance(item, tuple) and not item) or _says_nothing(field.name, item):
             continue
         unit = _unit(value, field.name) if _numeric(item) else ""
-        texts.append(f"{field.name.replace('_', ' ')} {value_text(item)}{f' {unit}' if unit else ''}")
+        word, text = field.name.replace("_", " "), value_text(item)
+        if not text.startswith(f"{word} ("):  # "material (young ...)", not "material material (young ...)"
+            text = f"{word} {text}"
+        texts.append(f"{text} {unit}" if unit else text)
     return "; ".join(texts)
 
 

@@ -112,9 +112,7 @@ def outline(path: Path) -> _Outline:
 def pictures(page: _Outline) -> dict[str, str]:
     """The SVG of each plot by its description."""
     head = "data:image/svg+xml;base64,"
-    return {
-        str(img["alt"]): base64.b64decode(str(img["src"]).removeprefix(head)).decode() for img in page.all("img")
-    }
+    return {str(img["alt"]): base64.b64decode(str(img["src"]).removeprefix(head)).decode() for img in page.all("img")}
 
 
 class TestPage:
@@ -148,6 +146,7 @@ class TestPage:
         assert list(tables) == ["Rods", "Rigid bodies", "Joints", "Actuators"]
         assert {row[1] for row in tables["Joints"]} == {"spherical", "revolute", "fixed"}
         assert "mass 0.05 kg" in tables["Rigid bodies"][0][2]
+        assert tables["Rods"][0][:2] == ("left, right", "rod, 2 alike")
 
     def test_plots_are_those_that_the_run_has_data_for(self, arm_run, loop_run, tmp_path):
         arm = pictures(outline(ev.report(arm_run, tmp_path / "arm.html")))

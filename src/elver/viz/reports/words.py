@@ -82,13 +82,25 @@ def sections_of(system: System, run: xr.Dataset) -> Iterator[Section]:
     rods = [part for part in mechanism.parts if isinstance(part, Rod)]
     bodies = [part for part in mechanism.parts if isinstance(part, RigidBody)]
     tables = [
-        Section("Rods", [_row(rod, run) for rod in rods]),
-        Section("Rigid bodies", [_row(body, run) for body in bodies]),
+        Section("Rods", _alike([_row(rod, run) for rod in rods])),
+        Section("Rigid bodies", _alike([_row(body, run) for body in bodies])),
         Section("Joints", [_joint(joint) for joint in mechanism.joints]),
         Section("Actuators", [_row(part, run) for part in system.actuators]),
         Section("Loads", [_row(part, run) for part in system.loads]),
     ]
     return (table for table in tables if table.rows)
+
+
+def _alike(rows: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Parts that differ in nothing but their names share one row."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, kind, details in rows:
+        names.setdefault((kind, details), []).append(name)
+    short = {key: own if len(own) <= 4 else [own[0], own[1], "…", own[-1]] for key, own in names.items()}
+    return [
+        (", ".join(short[key]), key[0] if len(own) == 1 else f"{key[0]}, {len(own)} alike", key[1])
+        for key, own in names.items()
+    ]
 
 
 def _row(part: Any, run: xr.Dataset) -> tuple[str, str, str]:

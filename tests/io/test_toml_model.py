@@ -320,6 +320,14 @@ def test_python_functions_are_refused_or_sampled(tmp_path):
     assert model.inputs["push"](0.05) == pytest.approx(math.sin(0.15), rel=1e-8)
 
 
+def test_a_model_too_large_to_be_read_is_not_written(tmp_path):
+    system, inputs, _ = tendon_arm()
+    times = np.linspace(0.0, 1.0, 200_000)
+    with pytest.raises(BadInput, match="CSV files beside it"):
+        ev.save_model(tmp_path / "arm.toml", system, {**inputs, "push": ev.sampled(times, np.sin(times))})
+    assert not (tmp_path / "arm.toml").exists()
+
+
 # The table of keys ------------------------------------------------------------------------------------------
 
 

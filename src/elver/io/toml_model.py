@@ -31,7 +31,7 @@ import numpy as np
 from elver.errors import BadInput
 from elver.io.model import MODEL_PACKAGES, _Encoder, _model_classes
 from elver.io.model_fields import GROUPS, METHODS, SECTIONS, STUDY_FIELDS, kind_of
-from elver.io.toml_text import lines_of_keys, parse, read_text, write_document
+from elver.io.toml_text import LARGEST_FILE, lines_of_keys, parse, read_text, write_document
 from elver.io.units import quantity
 
 __all__ = [
@@ -727,8 +727,14 @@ def save_model(
     writer = _Writer(system, sample, 1.0 if duration is None else float(duration))
     document = writer.document(system, inputs or {}, study, title)
     text = write_document(document, "Model file of elver. Numbers are in SI units and radians.")
+    data = text.encode("utf-8")
+    if len(data) > LARGEST_FILE:
+        raise BadInput(
+            f"{target}: the model takes {len(data) / 1e6:.1f} MB, more than a model file may have "
+            f"({LARGEST_FILE / 1e6:.0f} MB); put long tables into CSV files beside it"
+        )
     with _replacing(target) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(data)
     return target
 
 

@@ -183,8 +183,8 @@
     precision mediump float; in vec2 v_at; out vec4 colour; uniform sampler2D u_shadow; uniform vec2 u_along;
     void main() {
       float sum = 0.0, total = 0.0;
-      for (int i = -5; i <= 5; i++) {
-        float w = exp(-0.1 * float(i * i));
+      for (int i = -4; i <= 4; i++) {
+        float w = exp(-0.16 * float(i * i));
         sum += w * texture(u_shadow, v_at + float(i) * u_along).r;
         total += w;
       }
@@ -449,7 +449,7 @@
       gl.bindVertexArray(this.square);
       attribute(0, buffer(Float32Array.from([-1, -1, 1, -1, -1, 1, 1, 1])), 2, 2, 0);
       this.blur = program(BLUR_VERTEX, BLUR_FRAGMENT);
-      this.side = 320;
+      this.side = 224;
       this.layers = [this.layer(), this.layer()];
     }
 

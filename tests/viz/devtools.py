@@ -86,7 +86,7 @@ class Page:
         number = next(self.count)
         self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self.socket.recv(timeout=120))
+            message = json.loads(self.socket.recv(timeout=300))
             if message.get("id") == number:
                 assert "error" not in message, message
                 return dict(message["result"])

@@ -90,9 +90,7 @@ class TestTube:
 
     def test_hair_is_drawn_with_the_least_radius(self):
         s = np.linspace(0.0, 1.0, 3)
-        surface = tube(
-            s, np.outer(s, [0.0, 0.0, 1.0]), None, np.zeros((3, 2)), colour="teal", least_radius=0.01
-        )
+        surface = tube(s, np.outer(s, [0.0, 0.0, 1.0]), None, np.zeros((3, 2)), colour="teal", least_radius=0.01)
         assert np.hypot(*surface.corners[..., :2].reshape(-1, 2).T).max() == pytest.approx(0.01, rel=1e-6)
 
 

@@ -69,8 +69,9 @@ def page_of(request: Any, browser: Browser) -> Iterator[tuple[LiveView, Page]]:
     else:
         shown = view(tendon_arm(), port=18480, wait=False)
     assert isinstance(shown, LiveView)
+    shown.stage._handles["ground"].visible = False  # its shadow takes seconds a picture where the processor draws
     page = browser.open(shown.url)
-    # the first picture takes long where the processor draws it
+    # the first picture takes long there, too
     page.wait_for("document.querySelector('canvas') !== null && document.body?.innerText.includes('real time')", 240.0)
     yield shown, page
     page.close()

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -214,15 +213,15 @@ def test_every_help_text_has_an_example(command):
     assert f"elver {' '.join(command)}" in result.stdout.split("Example:")[1]
 
 
-def test_help_is_quick():
-    tool = Path(sys.executable).parent / "elver"
-    best = float("inf")
-    for _ in range(3):
-        start = time.perf_counter()
-        subprocess.run([tool, "--help"], capture_output=True, check=True)
-        best = min(best, time.perf_counter() - start)
-    # 0.15 s alone; the bound of 0.3 s is stretched for machines that run other tests beside it
-    assert best < 0.6
+def test_help_loads_nothing_heavy():
+    """It takes 0.15 s for that reason; the time itself is the machine's."""
+    code = (
+        "import sys\nfrom typer.testing import CliRunner\nfrom elver.cli import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "print(sorted({'numba', 'scipy', 'xarray', 'matplotlib', 'viser'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
 
 
 def test_version_names_the_libraries():

@@ -175,7 +175,10 @@ def started(folder, seconds):
     """A long run in a process of its own, once its file holds some steps."""
     elver("new", "tendon-arm")
     arguments = ["run", "tendon-arm.toml", "--out", "long.nc", "--set", f"study.duration={seconds}"]
-    process = subprocess.Popen([*ELVER, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*ELVER, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+    )  # fmt: skip
     end = time.monotonic() + 120.0
     while not Path("long.nc").exists():
         assert process.poll() is None, process.communicate()

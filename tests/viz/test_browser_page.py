@@ -168,7 +168,10 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
         "ev.view(ev.System(ev.Mechanism.clamped(rod)), port=18680)\n"
         "print('ended')\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+    )  # fmt: skip
 
     def answers() -> bool:
         try:

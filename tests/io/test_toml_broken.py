@@ -174,7 +174,7 @@ def complaint(path):
 @pytest.fixture(scope="module", autouse=True)
 def _imported():
     """The time of imports is that of the program, not of the file."""
-    from elver.io.toml_model import file_types
+    from elver.io.toml_values import file_types
 
     file_types()
 

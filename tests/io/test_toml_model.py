@@ -19,9 +19,10 @@ import elver as ev
 from elver.cli.folders import load_module
 from elver.errors import BadInput
 from elver.io.model_fields import GROUPS, METHODS, STUDY_FIELDS, kind_of
-from elver.io.toml_model import arguments, check_model, file_types
+from elver.io.toml_model import check_model
 from elver.io.toml_schema import model_schema
 from elver.io.toml_text import value_text
+from elver.io.toml_values import arguments, file_types
 from elver.io.units import dimension, quantity
 
 ROOT = Path(__file__).resolve().parents[2]

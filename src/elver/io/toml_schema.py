@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from elver.io.model_fields import GROUPS, METHODS, SECTIONS, STUDY_FIELDS, kind_of
-from elver.io.toml_model import FORMAT, arguments, file_types
+from elver.io.toml_values import FORMAT, arguments, file_types
 
 __all__ = ["model_schema"]
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -15,20 +16,15 @@ from typing import Any
 
 from websockets.sync.client import connect
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-def executable() -> str | None:
-    """The browser of this machine, if it has one."""
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from browser import needed
 
 
 class Browser:
     """A browser process with its own empty profile; use it in a ``with`` block."""
 
     def __init__(self, size: tuple[int, int] = (1400, 900)) -> None:
-        command = executable()
-        assert command is not None
+        command = needed()
         self.profile = tempfile.mkdtemp(prefix="elver-chromium-")
         self.process = subprocess.Popen(
             [

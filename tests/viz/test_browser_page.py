@@ -5,7 +5,6 @@ On a machine without a browser these tests are skipped and say so; with CI=true 
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -22,12 +21,7 @@ import elver as ev
 from elver.viz.browser import LiveView, view
 
 sys.path.insert(0, str(Path(__file__).parent))
-from devtools import Browser, Page, executable
-
-pytestmark = pytest.mark.skipif(
-    executable() is None and os.environ.get("CI") != "true",
-    reason="no chromium on this machine: apt-get install chromium (or Google Chrome) to test the page",
-)
+from devtools import Browser, Page
 
 # Pictures per second that the browser draws, counted for two seconds.
 RATE = """new Promise(done => { let n = 0; const t0 = performance.now();

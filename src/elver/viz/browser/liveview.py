@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time as clock
 from collections import deque
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from elver.errors import BadInput
 from elver.viz.browser.live import LiveRobot, Snapshot
 from elver.viz.browser.plots import ScrollingPlot
+from elver.viz.browser.server import Served
 from elver.viz.browser.shapes import MEASURES
 from elver.viz.browser.stage import Place, Stage, actors_of, rgb
 from elver.viz.style import COLOURS
@@ -26,13 +26,12 @@ _PLOTS, _WORDS = 5.0, 4.0  # updates a second
 _TRAIL = 120  # points
 
 
-class LiveView:
+class LiveView(Served):
     """A page that shows ``robot`` and moves it; the loop starts with ``start`` and ends with ``stop``."""
 
     def __init__(self, robot: LiveRobot, server: Any, title: str) -> None:
-        self.robot, self.server, self.title = robot, server, title
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        super().__init__(server)
+        self.robot, self.title = robot, title
         self._clock = 0.0  # s of running, for the plots
         self._due = {"plots": 0.0, "words": 0.0}
         self._shown: deque[float] = deque(maxlen=120)
@@ -191,40 +190,12 @@ class LiveView:
 
     # The loop -----------------------------------------------------------------------------------------------
 
-    def start(self) -> LiveView:
-        """Run in a thread of its own."""
-        self._thread = threading.Thread(target=self._run, name="elver-view", daemon=True)
-        self._thread.start()
-        return self
-
-    def stop(self) -> None:
-        """End the loop and the server."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5.0)
-        self.server.stop()
-
-    @property
-    def url(self) -> str:
-        """Where the page is."""
-        return f"http://{self.server.get_host()}:{self.server.get_port()}"
-
     @property
     def pictures(self) -> float:
         """Pictures per second, lately."""
         if len(self._shown) < 2:
             return 0.0
         return (len(self._shown) - 1) / max(self._shown[-1] - self._shown[0], 1e-9)
-
-    def wait(self) -> None:
-        """Until Ctrl-C, or ``stop``; then everything is closed."""
-        try:
-            while not self._stop.wait(0.2):
-                pass
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.stop()
 
     def _run(self) -> None:
         last = after = clock.perf_counter()

@@ -19,6 +19,7 @@ from elver.errors import BadInput
 from elver.io import loads
 from elver.system import System
 from elver.viz.browser.plots import LinkedPlot
+from elver.viz.browser.server import Served
 from elver.viz.browser.shapes import MEASURES
 from elver.viz.browser.stage import Actors, Place, Stage, actors_of, actors_of_cast, rgb
 from elver.viz.history import Cast, cast_of
@@ -86,7 +87,7 @@ class Recording:
         return dict(zip(map(str, self.run["input"].values), map(float, largest), strict=True))
 
 
-class Player:
+class Player(Served):
     """A page that plays one run, or two side by side."""
 
     def __init__(self, runs: Sequence[xr.Dataset], server: Any, title: str, names: Sequence[str] = ()) -> None:
@@ -94,12 +95,11 @@ class Player:
             raise BadInput(f"view: {len(runs)} runs; give one run, or two to see them side by side")
         self.recordings = [Recording(run) for run in runs]
         self.names = list(names) or [f"run {k + 1}" for k in range(len(runs))]
-        self.server, self.title = server, title
+        super().__init__(server)
+        self.title = title
         self.start_time = min(float(r.time[0]) for r in self.recordings)
         self.end_time = max(float(r.time[-1]) for r in self.recordings)
         self.t, self.playing, self.rate = self.start_time, True, 1.0
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
         self._lock = threading.RLock()
         self._words_due = self._plots_due = 0.0
         self._drawn: list[int] = []
@@ -209,34 +209,6 @@ class Player:
             self.t, self.playing = float(np.clip(t, self.start_time, self.end_time)), False
 
     # The loop -----------------------------------------------------------------------------------------------
-
-    def start(self) -> Player:
-        """Run in a thread of its own."""
-        self._thread = threading.Thread(target=self._run, name="elver-player", daemon=True)
-        self._thread.start()
-        return self
-
-    def stop(self) -> None:
-        """End the loop and the server."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(timeout=5.0)
-        self.server.stop()
-
-    @property
-    def url(self) -> str:
-        """Where the page is."""
-        return f"http://{self.server.get_host()}:{self.server.get_port()}"
-
-    def wait(self) -> None:
-        """Until Ctrl-C, or ``stop``; then everything is closed."""
-        try:
-            while not self._stop.wait(0.2):
-                pass
-        except KeyboardInterrupt:
-            pass
-        finally:
-            self.stop()
 
     def _run(self) -> None:
         last = clock.perf_counter()

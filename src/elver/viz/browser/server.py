@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import ipaddress
-from typing import Any
+import threading
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 from elver.errors import BadInput
 from elver.viz.browser.stage import rgb
 
-__all__ = ["check_host", "open_server"]
+__all__ = ["Served", "check_host", "open_server"]
 
 
 def check_host(host: str, remote: bool) -> str:
@@ -48,3 +50,44 @@ def open_server(host: str, port: int, title: str) -> Any:
     server.scene.set_up_direction("+z")
     server.scene.world_axes.visible = False
     return server
+
+
+class Served(ABC):
+    """A page with a loop in a thread of its own, from ``start`` to ``stop``."""
+
+    def __init__(self, server: Any) -> None:
+        self.server = server
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @abstractmethod
+    def _run(self) -> None:
+        """The loop, until ``_stop`` is set."""
+
+    def start(self) -> Self:
+        """Run in a thread of its own."""
+        self._thread = threading.Thread(target=self._run, name="elver-view", daemon=True)
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the loop and the server."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=5.0)
+        self.server.stop()
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{self.server.get_host()}:{self.server.get_port()}"
+
+    def wait(self) -> None:
+        """Until Ctrl-C, or ``stop``; then everything is closed."""
+        try:
+            while not self._stop.wait(0.2):
+                pass
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.stop()

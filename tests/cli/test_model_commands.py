@@ -200,7 +200,8 @@ def test_a_killed_run_is_a_readable_file(folder):
     run = ev.load("long.nc")
     model = ev.load_model("tendon-arm.toml")
     short = ev.simulate(model.system, duration=0.1, step=0.01, inputs=model.inputs)
-    np.testing.assert_array_equal(run["q"].values[:11], short["q"].values)
+    # (two processes: the last bits of sums are the machine's)
+    np.testing.assert_allclose(run["q"].values[:11], short["q"].values, rtol=0, atol=1e-12)
 
 
 def test_ctrl_c_keeps_what_was_computed(folder):

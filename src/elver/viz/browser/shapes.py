@@ -16,15 +16,10 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from elver.lie import so3
 from elver.rods import Rod
+from elver.viz.measures import MEASURES, RAMP, RodMeasures, turning
 from elver.viz.tube import Surface
 
 __all__ = ["MEASURES", "Colours", "RodSkin", "ball", "disk", "interpolation", "open_tube", "triangles"]
-
-# What the colour of a rod can tell, and its unit.
-MEASURES = {"curvature": "1/m", "strain": "%", "stress": "MPa"}
-
-# Dark to bright and blue to orange: readable with the common colour deficiencies.
-_RAMP = LinearSegmentedColormap.from_list("elver-measure", ["#1d4e6e", "#12858f", "#6fb98f", "#f0b840", "#e4572e"])
 
 
 @dataclass
@@ -42,7 +37,7 @@ class Colours:
         return np.asarray(255.0 * _TABLE[entry], dtype=np.uint8)
 
 
-_TABLE = _RAMP(np.linspace(0.0, 1.0, 256))[:, :3]
+_TABLE = LinearSegmentedColormap.from_list("elver-measure", RAMP)(np.linspace(0.0, 1.0, 256))[:, :3]
 
 
 class RodSkin:
@@ -58,16 +53,7 @@ class RodSkin:
         half = np.stack([np.interp(self.middle, s, half_width[:, k]) for k in (0, 1)], axis=1)
         self.half = np.maximum(half, least)
         self.ends = np.maximum(half_width[[0, -1]], least)
-        self._prepare_measures(half)
-
-    def _prepare_measures(self, half: np.ndarray) -> None:
-        rod = self.rod
-        if rod is None:
-            return
-        x = np.clip(self.middle, 0.0, rod.length)
-        self._Phi, self._component = rod.functions(x), rod.component
-        self._radius = half
-        self._E, self._G = rod.material.young, rod.material.shear_modulus
+        self._measures = None if rod is None else RodMeasures(rod, self.middle)
 
     def pieces(self, position: np.ndarray, rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Places (n, 3), quaternions (n, 4) and sizes (n, 3) from nodes (N, 3) and section frames (N, 3, 3)."""
@@ -91,41 +77,14 @@ class RodSkin:
         return np.asarray(matrix @ position + np.einsum("nij,nj->ni", R, D))
 
     def measure(self, name: str, q: np.ndarray | None, rotation: np.ndarray) -> np.ndarray:
-        """Curvature [1/m], largest strain [%] or largest stress [MPa] of the section, at the pieces, (n,).
-
-        Strain is that of the fibre farthest out, from bending and stretch; stress is von Mises' of the elastic part,
-        from bending, stretch and torsion. A rod of which only the shape is known shows its curvature.
-        """
-        if q is None or self.rod is None:
-            return self._turning(rotation)
-        change = np.zeros((self.count, 6))
-        for c in range(6):
-            own = self._component == c
-            if own.any():
-                change[:, c] = self._Phi[:, own] @ q[own]
-        if name == "curvature":
-            rest = self.rod.rest_strain(np.clip(self.middle, 0.0, self.rod.length))
-            return np.asarray(np.linalg.norm((rest + change)[:, 1:3], axis=1))
-        b, a = self._radius[:, 1], self._radius[:, 0]  # half widths along z and y
-        fibre = np.abs(change[:, 3]) + np.hypot(change[:, 1] * b, change[:, 2] * a)
-        if name == "strain":
-            return np.asarray(100.0 * fibre)
-        shear = self._G * np.abs(change[:, 0]) * self._radius.max(axis=1)
-        return np.asarray(1e-6 * np.sqrt((self._E * fibre) ** 2 + 3.0 * shear**2))
+        """Curvature [1/m], strain [%] or stress [MPa] at the pieces, (n,); curvature where only the shape is known."""
+        if q is None or self._measures is None:
+            return turning(self.s, rotation, self.middle)
+        return self._measures(name, q)
 
     def least(self, name: str) -> float:
-        """Value below which a measure is not worth colour: a bend of a tenth of a radian over the rod."""
-        bend = 0.1 / max(float(self.s[-1] - self.s[0]), 1e-9)
-        if name == "curvature" or self.rod is None:
-            return bend
-        strain = bend * float(self._radius.max())
-        return 100.0 * strain if name == "strain" else 1e-6 * self._E * strain
-
-    def _turning(self, rotation: np.ndarray) -> np.ndarray:
-        """Curvature from neighbouring sections."""
-        turn = np.linalg.norm(so3.log(np.swapaxes(rotation[:-1], 1, 2) @ rotation[1:]), axis=-1)
-        between = 0.5 * (self.s[1:] + self.s[:-1])
-        return np.interp(self.middle, between, turn / np.maximum(np.diff(self.s), 1e-12))
+        """Value below which a measure is not worth colour."""
+        return 0.1 / max(float(np.ptp(self.s)), 1e-9) if self._measures is None else self._measures.least(name)
 
 
 def interpolation(s: np.ndarray, fine: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Runs as netCDF files (HDF5), readable by xarray, MATLAB, Julia, Panoply and the rest.
 
 A run is an ``xarray.Dataset``. Its names may hold "/" (``arm/tip/position``), which netCDF forbids: in the
-file the slash is a dot, and a dot or percent sign of the name is ``%2E`` or ``%25``, to undo it exactly.
+file the slash is a dot, and a dot or percent sign of the name is ``%2E`` or ``%25``, to undo it exactly. So are
+blanks (``limb%201.s``): netCDF lists coordinates in one text, with blanks between them.
 Attributes that netCDF cannot hold (True, None, lists of texts, mappings) are stored as ``json:`` texts.
 
 Whatever happens while writing, a file under its final name is whole: :func:`save` writes beside it and
@@ -13,12 +14,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
+from urllib.parse import unquote
 
 import h5netcdf
 import numpy as np
@@ -93,9 +96,7 @@ class RunFile:
     def append(self, chunk: xr.Dataset) -> None:
         """Add the steps of ``chunk`` after those already in the file."""
         if self.dimension not in chunk.dims:
-            raise BadInput(
-                f"{self.path}: no dimension {self.dimension!r} in the chunk, only {tuple(chunk.dims)}"
-            )
+            raise BadInput(f"{self.path}: no dimension {self.dimension!r} in the chunk, only {tuple(chunk.dims)}")
         with _interrupt_deferred():
             if self.steps == 0:
                 self._create(chunk)
@@ -190,12 +191,15 @@ def part(runs: xr.Dataset, name: str) -> xr.Dataset:
 # ------------------------------------------------------------------------- names, attributes
 
 
+_CODED = re.compile(r"[%.\s\x00-\x1f\x7f]")  # with the control characters, which netCDF forbids too
+
+
 def _file_name(name: Any) -> str:
-    return str(name).replace("%", "%25").replace(".", "%2E").replace("/", ".")
+    return _CODED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), str(name)).replace("/", ".")
 
 
 def _name_from_file(name: Any) -> str:
-    return str(name).replace(".", "/").replace("%2E", ".").replace("%25", "%")
+    return unquote(str(name).replace(".", "/"))
 
 
 def _file_attributes(attributes: Mapping[Any, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 _HOME = {
     "elver.actuation": (
         "CurvatureWave Imposed Motor Muscle Pressure SpooledTendon Tendon TravellingWave c2_ramp convergent helical "
-        "joint_gait muscle_gait parallel ramp rod_gait route sampled sine smooth_step triangle"
+        "joint_gait muscle_gait parallel ramp rod_gait route sampled sine smooth_step sum_of triangle within"
     ),
     "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
     "elver.dynamics": (
@@ -79,7 +79,9 @@ if TYPE_CHECKING:
         sampled,
         sine,
         smooth_step,
+        sum_of,
         triangle,
+        within,
     )
     from elver.bodies import Box, Cylinder, EllipticCylinder, RigidBody, Sphere
     from elver.dynamics import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from elver.actuation import c2_ramp, evaluate, ramp, sampled, sine, smooth_step, triangle
+from elver.actuation import c2_ramp, evaluate, ramp, sampled, sine, smooth_step, sum_of, triangle, within
 from elver.errors import BadInput
 from elver.io import dumps, loads
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
@@ -73,6 +73,26 @@ def test_a_sine_comes_back_from_a_file():
     assert loads(dumps(wave)) == wave
 
 
+def test_a_sum_adds_values_and_rates():
+    up, down = smooth_step(0.0, 0.8, after=5.0), smooth_step(1.5, 2.3, after=-5.0)
+    pull = sum_of(1.0, up, down)
+    for t in (-1.0, 0.3, 1.0, 1.9, 4.0):
+        assert pull(t) == 1.0 + up(t) + down(t)
+        assert pull.rates(t) == pytest.approx(rates_by_differences(pull, t), abs=2e-8)
+    assert sum_of(2.0, triangle(8.0, 2.5, 5.0))(2.5) == 10.0
+    assert loads(dumps(pull)) == pull
+
+
+def test_a_signal_within_a_span_is_held_outside():
+    pulses = within(sine(1.0, 1.0, 1.0, phase=-np.pi / 2), 4.0, 7.0)
+    assert [pulses(t) for t in (0.0, 4.0, 4.5, 5.0, 7.0, 9.9)] == pytest.approx([0, 0, 2, 0, 0, 0], abs=1e-15)
+    assert pulses.rates(3.9)[1:] == pulses.rates(7.1)[1:] == (0.0, 0.0)
+    assert pulses.rates(4.25) == pytest.approx(rates_by_differences(pulses, 4.25), abs=2e-7)
+    late = within(ramp(0.0, 10.0, after=10.0), 2.0)
+    assert [late(t) for t in (0.0, 2.0, 5.0, 20.0)] == [2.0, 2.0, 5.0, 10.0]
+    assert loads(dumps(late)) == late
+
+
 def test_evaluate_takes_numbers_and_callables():
     assert evaluate(3, 0.0) == 3.0
     assert evaluate(lambda t: np.float64(2 * t), 1.5) == 3.0
@@ -93,6 +113,11 @@ def test_signals_are_values():
         (lambda: sampled([0.0, 1.0], [1.0]), r"2 times \(s\) and 1 values: give as many values as times"),
         (lambda: sampled([], []), r"0 times \(s\) and 0 values"),
         (lambda: sampled([0.0, 2.0, 2.0], [1, 2, 3]), r"times\[2\] = 2 s does not come after 2 s: sort"),
+        (lambda: sum_of(), r"terms = \(\): give a list of numbers and signals"),
+        (lambda: sum_of(1.0, np.nan), r"terms\[1\] contains nan"),
+        (lambda: sum_of(ramp(0.0, 1.0)).rates(0.5), r"Ramp\(.*\) has no rates; where a motion is imposed"),
+        (lambda: within(1.0, 2.0, 2.0), r"t1 = 2.0 s is not after t0 = 2 s"),
+        (lambda: within(1.0, 2.0, np.nan), r"t1 = nan s is not after t0 = 2 s"),
         (lambda: sine(0.0, 1.0, 0.0), r"sine: frequency = 0 Hz: must be greater than zero"),
         (lambda: sine(0.0, np.nan, 1.0), r"sine: amplitude contains nan \(\(unit of the input\)\)"),
         (lambda: sine(np.inf, 1.0, 1.0), r"sine: mean contains inf \(\(unit of the input\)\)"),

@@ -171,6 +171,22 @@ def test_a_state_and_a_continuation_come_back(tmp_path):
     assert ev.load_model(ev.save_model(tmp_path / "b.toml", system, inputs, study)).study == study
 
 
+def test_a_continuation_may_move_several_inputs(tmp_path):
+    """Both motors of a loop together; names stand for the actuators, and the branch is the same to the last bit."""
+    system, _, _ = loop_robot()
+    left, right = system.actuators
+    study = ev.ContinuationStudy({left: 1.0, right: -1.0}, stop=-0.3, step=0.2)
+    model = ev.load_model(ev.save_model(tmp_path / "loop.toml", system, {}, study))
+    assert model.study == ev.ContinuationStudy({"tau_1": 1.0, "tau_2": -1.0}, stop=-0.3, step=0.2)
+    with pytest.warns(ev.ElverWarning):  # a planar loop says twice that it is flat
+        one, two = (ev.continuation(s, over.over, over.stop, step=over.step)
+                    for s, over in ((system, study), (model.system, model.study)))  # fmt: skip
+    np.testing.assert_array_equal(one.values, two.values)
+    for a, b in zip(one.equilibria, two.equilibria, strict=True):
+        np.testing.assert_array_equal(a.state.q, b.state.q)
+        np.testing.assert_array_equal(b.inputs, [a.inputs[0], -a.inputs[0]])
+
+
 # Files by hand ----------------------------------------------------------------------------------------------
 
 HAND = """
@@ -245,6 +261,58 @@ def test_values_can_be_changed_on_the_way(tmp_path):
     assert model.system.rod.material.damping == 0.01
     with pytest.raises(BadInput, match="no section and no part is called 'shart'"):
         ev.load_model(path, changes={"shart.length": 1.0})
+
+
+def test_a_run_may_begin_from_what_other_inputs_hold(tmp_path):
+    """At rest under 2 N; the run itself has the signal, which is zero then."""
+    path = written(tmp_path, HAND + 'state = { equilibrium = { tendon = "2 N" } }\n')
+    model = ev.load_model(path)
+    np.testing.assert_array_equal(model.study.state.q, ev.equilibrium(model.system, {"tendon": 2.0}).state.q)
+    assert check_model(path).study.state == {"equilibrium": {"tendon": 2.0}}
+    for wrong, message in (
+        ('{ equilibrium = { tendan = "2 N" } }', r"study\.state\.equilibrium\.tendan: 'tendan' is no input.*'tendon'"),
+        ('{ equilibrium = { tendon = "2 m" } }', r"study\.state\.equilibrium\.tendon"),
+        ('{ equilibrium = { tendon = "-2 N" } }', r"study\.state\.equilibrium\.tendon"),
+        ('{ equilibrium = "tendon" }', r"is no state; write such as"),
+        ("{ equilibrium = {}, q = [] }", r"is no state; write such as"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            ev.load_model(written(tmp_path, HAND + f"state = {wrong}\n"))
+
+
+def test_signals_are_added_and_cut_out(tmp_path):
+    signals = """
+    [signals.pulses]
+    type = "Within"
+    signal = { type = "Sine", mean = "0.1 N", amplitude = "100 mN", frequency = "1 Hz", phase = "-90 deg" }
+    t0 = "4 s"
+    t1 = "7 s"
+    [inputs]
+    tendon = { type = "Sum", terms = ["up", "pulses", "1 N", { type = "Ramp", t0 = 0, t1 = "1 s" }] }
+    """
+    model = ev.load_model(written(tmp_path, HAND.replace('[inputs]\ntendon = "up"', signals)))
+    pulses = ev.within(ev.sine(0.1, 0.1, 1.0, quantity("-90 deg", "rad")), 4.0, 7.0)
+    assert model.inputs["tendon"] == ev.sum_of(ev.smooth_step(0, 0.5, after=2.0), pulses, 1.0, ev.ramp(0.0, 1.0))
+    circle = HAND.replace('t0 = 0\nt1', 'signal = "up"\nt0 = 0\nt1').replace('"SmoothStep"', '"Within"')
+    with pytest.raises(BadInput, match=r"signals\.up\.signal: 'up' refers to itself"):
+        ev.load_model(written(tmp_path, circle.replace('after = "2 N"', "")))
+
+
+def test_inputs_that_move_together(tmp_path):
+    def over(text):
+        study = HAND.partition("[study]")[0] + f'[study]\nkind = "continuation"\nover = {text}\nstop = "2 N"\n'
+        return ev.load_model(written(tmp_path, study)).study.over
+
+    assert over('"tendon"') == "tendon"
+    assert over("{ tendon = 2 }") == {"tendon": 2.0}
+    for text, message in (
+        ("{ tendon = 1.0, tendan = 1.0 }", "over = 'tendan' is no input of this system; did you mean 'tendon'"),
+        ("{ tendon = true }", r"study\.over\.tendon: True is no number"),
+        ("{}", "over names no input"),
+        ('["tendon"]', r"over = \['tendon'\] is no input"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            over(text)
 
 
 def test_gaits_stand_for_their_actuators_and_inputs(tmp_path):

@@ -26,7 +26,9 @@ __all__ = [
     "Sine",
     "SmoothSignal",
     "SmoothStep",
+    "Sum",
     "Triangle",
+    "Within",
     "c2_ramp",
     "check_ramp",
     "check_smooth",
@@ -35,7 +37,9 @@ __all__ = [
     "sampled",
     "sine",
     "smooth_step",
+    "sum_of",
     "triangle",
+    "within",
 ]
 
 Signal: TypeAlias = float | Callable[[float], float]
@@ -241,6 +245,69 @@ class Triangle:
         return float(np.interp(t, (self.t_start, self.t_peak, self.t_end), (0.0, self.peak, 0.0)))
 
 
+@dataclass(frozen=True)
+class Sum:
+    """Sum of ``terms``, numbers or signals in the input's unit; it has rates where all its signals have."""
+
+    terms: tuple[Signal, ...]
+
+    def __post_init__(self) -> None:
+        terms = tuple(self.terms) if isinstance(self.terms, Sequence) else ()
+        if not terms:
+            raise BadInput(f"terms = {self.terms!r}: give a list of numbers and signals to add up")
+        checked = [_check_signal(f"terms[{k}]", term) for k, term in enumerate(terms)]
+        object.__setattr__(self, "terms", tuple(checked))
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        return float(sum(term(t) if callable(term) else term for term in self.terms))
+
+    def rates(self, t: float) -> tuple[float, float, float]:
+        """Value and its first and second rate at ``t`` [s]."""
+        value, first, second = map(sum, zip(*(_rates(term, t) for term in self.terms), strict=True))
+        return value, first, second
+
+
+@dataclass(frozen=True)
+class Within:
+    """``signal`` from t0 to t1 [s]; before and after it keeps the value that it has there."""
+
+    signal: Signal
+    t0: float
+    t1: float = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signal", _check_signal("signal", self.signal))
+        object.__setattr__(self, "t0", float(finite("t0", self.t0, (), "s")))
+        if not self.t1 > self.t0:  # which may be infinite
+            raise BadInput(f"t1 = {self.t1!r} s is not after t0 = {self.t0:g} s: choose t1 > t0")
+        object.__setattr__(self, "t1", float(self.t1))
+
+    def __call__(self, t: float) -> float:
+        """Value at ``t`` [s]."""
+        at = min(max(t, self.t0), self.t1)
+        return float(self.signal(at) if callable(self.signal) else self.signal)
+
+    def rates(self, t: float) -> tuple[float, float, float]:
+        """Value and its first and second rate at ``t`` [s]."""
+        value, first, second = _rates(self.signal, min(max(t, self.t0), self.t1))
+        return (value, first, second) if self.t0 <= t <= self.t1 else (value, 0.0, 0.0)
+
+
+def _check_signal(name: str, value: Any) -> Signal:
+    """``value`` if it is a finite number, as a float, or callable."""
+    return value if callable(value) else float(finite(name, value, (), "(unit of the input)"))
+
+
+def _rates(signal: Signal, t: float) -> tuple[float, float, float]:
+    """Value and rates of a number or of a signal that has them."""
+    if not callable(signal):
+        return signal, 0.0, 0.0
+    if isinstance(signal, SmoothSignal):
+        return signal.rates(t)
+    raise BadInput(f"{signal!r} has no rates; where a motion is imposed, add signals with rates such as smooth_step")
+
+
 def ramp(t0: float, t1: float, before: float = 0.0, after: float = 1.0) -> Ramp:
     """Linear from ``before`` at t0 [s] to ``after`` at t1 [s]."""
     return Ramp(t0, t1, before, after)
@@ -273,6 +340,22 @@ def sine(
 def triangle(peak: float, t_peak: float, t_end: float, t_start: float = 0.0) -> Triangle:
     """0 at ``t_start``, ``peak`` at ``t_peak``, 0 at ``t_end`` [s], straight between."""
     return Triangle(peak, t_peak, t_end, t_start)
+
+
+def sum_of(*terms: Signal) -> Sum:
+    """Sum of numbers and signals.
+
+    >>> pull = sum_of(smooth_step(0.0, 0.8, after=5.0), smooth_step(1.5, 2.3, after=-5.0))  # up, and down again
+    """
+    return Sum(terms)
+
+
+def within(signal: Signal, t0: float, t1: float = math.inf) -> Within:
+    """``signal`` from ``t0`` to ``t1`` [s], held before and after at what it is there.
+
+    >>> pulses = within(sine(1.0, 1.0, 1.0, phase=-np.pi / 2), 4.0, 7.0)  # three pulses, 1 - cos 2 π t
+    """
+    return Within(signal, t0, t1)
 
 
 def sampled(times: Sequence[float] | ArrayLike, values: Sequence[float] | ArrayLike) -> SampledSignal:

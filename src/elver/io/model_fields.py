@@ -8,6 +8,7 @@ Keys are the names of the constructors' arguments. The kind of a key is a text o
     int, bool, text   as said
     @group            another value: its name in the file, or a table with a type of that group
     frame, pose, rotation, guides   places and directions, see the page "Model files"
+    rates             the name of an input, or a table of names with the rate of each
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "path": ("Parallel", "Convergent", "Helical", "Route"),
     "wave": ("TravellingWave", "CurvatureWave"),
     "function": ("Table", "Taper", "WaveTarget"),
-    "signal": ("Ramp", "SmoothStep", "C2Ramp", "Sine", "SampledSignal", "Triangle", "Table"),
+    "signal": ("Ramp", "SmoothStep", "C2Ramp", "Sine", "SampledSignal", "Triangle", "Sum", "Within", "Table"),
     "actuator": ("Tendon", "SpooledTendon", "Muscle", "Pressure", "Motor", "Imposed"),
     "load": (
         "Gravity", "PointWrench", "DistributedWrench", "Morison", "Lighthill", "Buoyancy", "JointSpring",
@@ -78,7 +79,7 @@ METHODS: dict[str, dict[str, str]] = {
 STUDY_FIELDS: dict[str, dict[str, str]] = {
     "equilibrium": {"tolerance": "1", "max_iterations": "int"},
     "continuation": {
-        "over": "text", "stop": "same", "start": "same", "step": "1|rad", "max_points": "int", "tolerance": "1",
+        "over": "rates", "stop": "same", "start": "same", "step": "1|rad", "max_points": "int", "tolerance": "1",
     },
     "simulation": {
         "duration": "s", "step": "s @method", "method": "@method", "state": "text @state", "start": "text",
@@ -121,7 +122,8 @@ FIELDS: dict[str, str] = {
     "function": "@function", "derivative": "@function",
     "t0": "s", "t1": "s", "before": "same", "after": "same", "mean": "same @signal", "amplitude": "same",
     "frequency": "Hz", "ramp": "@signal", "times": "s", "values": "same", "peak": "same", "t_peak": "s",
-    "t_end": "s", "t_start": "s", "TravellingWave.amplitude": "rad", "growth": "1/m", "wavelength": "m",
+    "t_end": "s", "t_start": "s", "terms": "same @signal", "signal": "same @signal",
+    "TravellingWave.amplitude": "rad", "growth": "1/m", "wavelength": "m",
     "period": "s", "coefficients": "any", "wave": "@wave", "strain": "text", "WaveTarget.shape": "text",
     # surroundings
     "parts": "@part", "fluid_density": "kg/m^3", "drag": "1", "added_mass": "1", "flow": "m/s", "stations": "int",

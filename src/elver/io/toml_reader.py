@@ -11,6 +11,7 @@ import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -114,7 +115,10 @@ class ModelReader:
             chain = " -> ".join((*self.building, name))
             self.fail(path, f"{name!r} refers to itself ({chain}); break the circle")
         if section == "signals":  # checked against the unit of each input it is for
-            return self.value("same @signal", self.document[section][name], (section, name), same)
+            self.building.append(name)
+            signal = self.value("same @signal", self.document[section][name], (section, name), same)
+            self.building.pop()
+            return signal
         if name not in self.built:
             self.building.append(name)
             self.built[name] = self.make(SECTIONS[section], self.document[section][name], (section, name), same, name)
@@ -197,6 +201,10 @@ class ModelReader:
             return self.pose(item, path, words)
         if words == "chain":
             return self.chain(item, path)
+        if words == "rates" and isinstance(item, dict):
+            return {name: self.plain("1", rate, (*path, name), "1") for name, rate in item.items()}
+        if words == "rates":
+            return self.plain("text", item, path, "any")
         if group == "method":
             if isinstance(item, dict):
                 return self.method(item, path)
@@ -211,7 +219,7 @@ class ModelReader:
                 if words == "world" and item == "world":
                     return item
                 return self.named(item, group, path, inner)
-            if isinstance(item, list) and not words:
+            if isinstance(item, list) and (not words or not _only_numbers(item, self.where)):
                 return tuple(self.value(kind, v, (*path, str(k)), same) for k, v in enumerate(item))
             if not words or words == "world":
                 if words == "world" and item == "world":
@@ -411,7 +419,7 @@ class ModelReader:
                 self.fail(path, f"no actuator and no load is called {name!r}; {_meant(name, known, 'an input')}")
             keyed[name] = self.value("same @signal", raw, path, self.unit(system, name))
             self.probe(system, name, keyed[name], path)
-        study = self.study(system) if "study" in self.document else None
+        study = self.study(system, keyed) if "study" in self.document else None
         title = self.document.get("title", "")
         if not isinstance(title, str):
             self.fail(("title",), f"{_short(title)} is no text; write it in quotes")
@@ -479,21 +487,30 @@ class ModelReader:
         raw.setdefault("holds", list(self.document.get("holds", {})))
         return self.construct("Mechanism", Mechanism, arguments(Mechanism), raw, path)
 
-    def study(self, system: Any) -> Study:
+    def study(self, system: Any, inputs: Mapping[str, Any]) -> Study:
         raw, path = dict(self.document["study"]), ("study",)
         kind = raw.pop("kind", None)
         if not isinstance(kind, str) or kind not in STUDIES:
             self.fail((*path, "kind"), f"kind = {_short(kind)} is no study; write kind = {_any_of(STUDIES)}")
         cls, kinds, same = STUDIES[kind], STUDY_FIELDS[kind], "any"
         if kind == "continuation" and raw.get("over") is not None:
-            if raw["over"] not in system.channel_names:
-                close = _meant(str(raw["over"]), system.channel_names, "an input")
-                self.fail((*path, "over"), f"over = {_short(raw['over'])} is no input of this system; {close}")
-            same = self.unit(system, raw["over"])
+            moved = list(raw["over"]) if isinstance(raw["over"], dict) else [raw["over"]]
+            if not moved:
+                self.fail((*path, "over"), "over names no input; write such as over = { left = 1.0, right = -1.0 }")
+            for name in moved:
+                self.known(system, name, (*path, "over"), f"over = {_short(name)}")
+            same = self.unit(system, moved[0])
+        begun = raw.get("state") if kind == "simulation" else None
+        if held := isinstance(begun, dict) and "equilibrium" in begun:
+            del raw["state"]
         study: Study = self.construct(kind, cls, arguments(cls), raw, path, same, kinds)
+        if held and isinstance(study, SimulationStudy):
+            study = replace(study, state=self.held(system, inputs, begun, (*path, "state")))
         for key, item in raw.items():
             value = getattr(study, key)
-            if kinds[key] not in ("text", "text @state", "@method") and (value is None or isinstance(value, tuple)):
+            if kinds[key] in ("text", "rates", "text @state", "@method"):
+                continue
+            if value is None or isinstance(value, tuple):
                 self.fail((*path, key), f"{_short(item)} is no number; write such as {key} = {_example(kinds[key])}")
         for key in ("duration", "step", "tolerance"):
             value = getattr(study, key, 1.0)
@@ -507,11 +524,34 @@ class ModelReader:
                 self.fail((*path, "step"), f"step = {study.step:g} s is longer than the duration {study.duration:g} s")
             if isinstance(study.state, str) and study.state not in ("rest", "equilibrium"):
                 self.fail((*path, "state"), f'state = {study.state!r}: write "rest", "equilibrium" or a table with q')
-            if not isinstance(study.state, str):
+            if not isinstance(study.state, (str, dict)):
                 self.call("State", lambda state: system.check_state(state), {"state": study.state}, (*path, "state"))
             if study.start not in ("consistent", "given"):
                 self.fail((*path, "start"), f'start = {study.start!r}: write "consistent" or "given"')
         return study
+
+    def known(self, system: Any, name: Any, path: _Path, said: str) -> None:
+        """Fail unless ``name`` is an input of the system."""
+        if name not in system.channel_names:
+            close = _meant(str(name), system.channel_names, "an input")
+            self.fail(path, f"{said} is no input of this system; {close}")
+
+    def held(self, system: Any, others: Mapping[str, Any], raw: Any, path: _Path) -> Any:
+        """The state at rest under inputs of its own beside the others; without the compiled core these, as a table."""
+        given = raw["equilibrium"]
+        if len(raw) > 1 or not isinstance(given, dict):
+            self.fail(path, f'{_short(raw)} is no state; write such as {{ equilibrium = {{ tendon = "5 N" }} }}')
+        inputs = {}
+        for name, item in given.items():
+            where = (*path, "equilibrium", name)
+            self.known(system, name, where, repr(name))
+            inputs[name] = self.value("same @signal", item, where, self.unit(system, name))
+            self.probe(system, name, inputs[name], where)
+        if not self.methods:
+            return {"equilibrium": inputs}
+        from elver.statics import equilibrium
+
+        return equilibrium(system, {**others, **inputs}).state
 
     def method(self, raw: dict[str, Any], path: _Path) -> Any:
         raw = self.expanded(raw, path)
@@ -527,6 +567,13 @@ class ModelReader:
         if not self.methods:
             return {"type": kind, **values}
         return self.call(kind, file_types(methods=True)[kind], values, path)
+
+
+def _only_numbers(item: Any, names: Mapping[str, Any]) -> bool:
+    """True for nested lists of quantities, without tables and names."""
+    if isinstance(item, list):
+        return all(_only_numbers(v, names) for v in item)
+    return not isinstance(item, dict) and not (isinstance(item, str) and item in names)
 
 
 def _merged(begin: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

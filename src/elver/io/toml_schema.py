@@ -45,6 +45,9 @@ def model_schema() -> dict[str, Any]:
     studies = []
     for kind, fields in STUDY_FIELDS.items():
         keys = {"kind": {"const": kind}, **{key: _value(words) for key, words in fields.items()}}
+        if "state" in keys:
+            held = {"type": "object", "properties": {"equilibrium": {"type": "object"}}, "required": ["equilibrium"]}
+            keys["state"]["anyOf"].append({**held, "additionalProperties": False})
         studies.append({"type": "object", "properties": keys, "required": ["kind"], "additionalProperties": False})
     properties["study"] = {"anyOf": studies}
     return {
@@ -86,6 +89,8 @@ def _value(kind: str) -> dict[str, Any]:
         simple: dict[str, Any] = {"type": {"int": "integer", "bool": "boolean", "text": ["string", "array"]}[words]}
     elif words in ("frame", "guides", "pose", "rotation", "chain", "world"):
         simple = {"type": ["string", "array", "object"], "description": words}
+    elif words == "rates":
+        simple = {"type": ["string", "object"], "description": "an input, or inputs with their rates"}
     elif words:
         unit = {"same": "unit of the input", "any": "SI units"}.get(words, words.replace("|", " or "))
         simple = {"type": ["number", "string", "array"], "description": f"[{unit}]"}

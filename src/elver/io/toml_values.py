@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -30,9 +30,12 @@ class EquilibriumStudy:
 
 @dataclass(frozen=True)
 class ContinuationStudy:
-    """Follow equilibria while the input ``over`` goes from ``start`` to ``stop``; the arguments of ``continuation``."""
+    """Follow equilibria while the input ``over`` goes from ``start`` to ``stop``; the arguments of ``continuation``.
 
-    over: str
+    ``over`` names one input, or maps the names of several to their rates: start and stop are then those of the first.
+    """
+
+    over: str | Mapping[str, float]
     stop: float
     kind: str = field(default="continuation", init=False)
     start: float = 0.0
@@ -46,6 +49,8 @@ class SimulationStudy:
     """Simulate a motion; the arguments of ``simulate``.
 
     ``state`` is "rest", "equilibrium" (under the inputs at 0 s) or a State. ``method`` None is the choice of simulate.
+    In a file ``state`` may also be ``{ equilibrium = { tendon = "5 N" } }``, with some inputs other than those at 0 s:
+    it is found, and a State, when the file is loaded.
     """
 
     duration: float = 1.0

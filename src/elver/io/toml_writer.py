@@ -57,10 +57,17 @@ class ModelWriter(_Encoder):
             values[name] = self.encode(signal, f"inputs[{name!r}]", (channels[name],))
         result = {**head, **self.sections, "mechanism": table, "inputs": values}
         if study is not None:
-            if isinstance(study, ContinuationStudy) and not isinstance(study.over, str):
-                study = dataclasses.replace(study, over=system.label(study.over))
+            if isinstance(study, ContinuationStudy):
+                study = dataclasses.replace(study, over=self.moved(study.over))
             result["study"] = {"kind": study.kind} | self.fields(study, type(study), "study", ())
         return result
+
+    def moved(self, over: Any) -> str | dict[str, float]:
+        """Inputs of a continuation by their names."""
+        names = self.system.channel_names
+        if isinstance(over, Mapping):
+            return {names[self.system._channel(part)]: float(rate) for part, rate in over.items()}
+        return str(names[self.system._channel(over)])
 
     def reference(self, value: Any, section: str) -> str:
         """Name of a value that stands in a section of its own."""
@@ -132,6 +139,8 @@ class ModelWriter(_Encoder):
             return "none" if path.endswith("]") else {"none": True}
         if isinstance(value, (float, np.floating)):
             return float(value)
+        if isinstance(value, Mapping):
+            return {str(key): self.encode(item, f"{path}.{key}", owners) for key, item in value.items()}
         return super().encode(value, path, owners)
 
     def _array(self, value: np.ndarray, path: str) -> Any:

@@ -315,6 +315,42 @@ def test_inputs_that_move_together(tmp_path):
             over(text)
 
 
+def test_bodies_may_be_solids(tmp_path):
+    text = """
+    [bodies.log]
+    shape = { type = "Cylinder", radius = "5 cm", length = "20 cm" }
+    density = "1 g/cm^3"
+    centre = ["10 cm", 0, 0]
+    [bodies.plate]
+    shape = { type = "Box", size = ["1 m", "2 m", "3 m"] }
+    mass = "6 kg"
+    inertia = "solid"
+    [mechanism]
+    free = "log"
+    """
+    where = written(tmp_path, text.replace('[mechanism]\n    free = "log"', """
+    [joints.free]
+    type = "Floating"
+    a = "world"
+    b = "log"
+    [joints.both]
+    type = "Fixed"
+    a = "log"
+    b = "plate"
+    """))  # fmt: skip
+    log, plate = ev.load_model(where).system.mechanism.bodies
+    twin = ev.RigidBody.cylinder(0.05, 0.2, density=1e3, centre=(0.1, 0.0, 0.0))
+    assert (log.mass, log.inertia, log.centre) == (twin.mass, twin.inertia, twin.centre)
+    assert plate.inertia == ev.RigidBody.box((1, 2, 3), mass=6.0).inertia
+    for change, message in (
+        ({"bodies.log.mass": 1.0}, r"bodies\.log.*give either mass"),
+        ({"bodies.log.inertia": [1, 1, 1]}, r"bodies\.log\.inertia: with density"),
+        ({"bodies.log.shape": {"none": True}}, "no solid; give a Box"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            ev.load_model(where, changes=change)
+
+
 def test_gaits_stand_for_their_actuators_and_inputs(tmp_path):
     text = """
     [bodies.head]

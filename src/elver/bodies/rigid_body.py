@@ -94,7 +94,7 @@ class RigidBody:
         centre: ArrayLike = _ZERO,
     ) -> Self:
         """Box with sides ``size`` (x, y, z) [m]; ``mass`` [kg] or ``density`` [kg/m³]."""
-        return cls._solid(Box(size), mass, density, name, centre)
+        return cls.solid(Box(size), mass, density, name, centre)
 
     @classmethod
     def cylinder(
@@ -108,7 +108,7 @@ class RigidBody:
         centre: ArrayLike = _ZERO,
     ) -> Self:
         """Solid cylinder [m] along a body axis; ``mass`` [kg] or ``density`` [kg/m³]."""
-        return cls._solid(Cylinder(radius, length, axis), mass, density, name, centre)
+        return cls.solid(Cylinder(radius, length, axis), mass, density, name, centre)
 
     @classmethod
     def elliptic_cylinder(
@@ -125,7 +125,7 @@ class RigidBody:
 
         ``half_axes`` along the two axes that follow ``axis`` in cyclic order: (y, z) for "x", and so on.
         """
-        return cls._solid(EllipticCylinder(half_axes, length, axis), mass, density, name, centre)
+        return cls.solid(EllipticCylinder(half_axes, length, axis), mass, density, name, centre)
 
     @classmethod
     def sphere(
@@ -137,7 +137,7 @@ class RigidBody:
         centre: ArrayLike = _ZERO,
     ) -> Self:
         """Solid sphere of ``radius`` [m]; ``mass`` [kg] or ``density`` [kg/m³]."""
-        return cls._solid(Sphere(radius), mass, density, name, centre)
+        return cls.solid(Sphere(radius), mass, density, name, centre)
 
     @classmethod
     def point(cls, mass: float, name: str = "body", centre: ArrayLike = _ZERO) -> Self:
@@ -150,7 +150,17 @@ class RigidBody:
         return cls(0.0, name=name)
 
     @classmethod
-    def _solid(cls, shape: Shape, mass: float | None, density: float | None, name: str, centre: ArrayLike) -> Self:
+    def solid(
+        cls,
+        shape: Shape,
+        mass: float | None = None,
+        density: float | None = None,
+        name: str = "body",
+        centre: ArrayLike = _ZERO,
+    ) -> Self:
+        """A solid of this shape; ``mass`` [kg] or ``density`` [kg/m³]."""
+        if not isinstance(shape, Shape):
+            raise BadInput(f"{name!r}: shape = {shape!r} is no solid; give a Box, Cylinder, EllipticCylinder or Sphere")
         if (mass is None) == (density is None):
             raise BadInput(f"{name!r}: give either mass (kg) or density (kg/m³)")
         if density is not None:

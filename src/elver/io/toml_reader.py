@@ -153,6 +153,12 @@ class ModelReader:
             given = self.table(given, path)
         if name is not None and "name" in keys:
             given.setdefault("name", name)
+        if kind == "RigidBody" and ("density" in given or given.get("inertia") == "solid"):
+            if given.pop("inertia", "solid") != "solid":
+                self.fail((*path, "inertia"), "with density the inertia is that of the shape: leave one of them out")
+            from elver.bodies import RigidBody
+
+            return self.construct(kind, RigidBody.solid, arguments(RigidBody.solid), given, path, same)
         return self.construct(kind, cls, keys, given, path, same)
 
     def construct(

@@ -72,6 +72,9 @@ def _table(name: str, cls: type) -> dict[str, Any]:
     if name == "SampledSignal":
         schema["properties"] |= {"file": {"type": "string"}, "column": {"type": ["string", "integer"]}}
         schema["required"] = ["type"]
+    if name == "RigidBody":
+        schema["properties"]["density"] = _value("kg/m^3")
+        schema["required"].remove("mass")
     schema["description"] = (inspect.getdoc(cls) or name).partition("\n")[0]
     return schema
 

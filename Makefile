@@ -17,24 +17,30 @@ JOBS   ?= 2
 help:
 	@sed -n 's/^# \{0,1\}//; 1,6p' Makefile
 
-setup: $(VENV)/.ready
+setup: $(VENV)/.ready-dev
 
-# The stamp is written last: an interrupted setup starts again.
+# Stamps are written last: an interrupted step starts again. Bytecode is made of what is imported, not of all there is.
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	  "elver needs Python 3.11 or newer, found %d.%d; try: make PYTHON=python3.11 $(MAKECMDGOALS)" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --editable '.[dev]'
+	$(PIP) install --quiet --no-compile --editable '.[view]'
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready
+	$(PIP) install --quiet --no-compile --editable '.[dev]'
 	$(BIN)/elver warmup
 	@touch $@
 
-demo: setup
-	$(BIN)/elver gallery run boyer-2023-tendon-arm --out out/demo
+demo: $(VENV)/.ready
 	@for robot in tendon-arm parallel-robot eel; do \
 	  $(BIN)/elver new $$robot out/demo/$$robot.toml --force > /dev/null \
 	  && $(BIN)/elver run out/demo/$$robot.toml --out out/demo/$$robot.nc \
 	  && $(BIN)/elver report out/demo/$$robot.nc || exit 1; done
-	@echo "Open out/demo/tendon-arm.html, parallel-robot.html and eel.html in a browser; out/demo/animation.gif is a film."
+	$(BIN)/elver gallery run boyer-2023-tendon-arm --out out/demo
+	@echo "Open out/demo/tendon-arm.html, parallel-robot.html and eel.html in a browser, and look at the film"
+	@echo "out/demo/animation.gif. Live, with a slider for each tendon:"
+	@echo "  $(BIN)/elver view out/demo/tendon-arm.toml"
 
 lint: setup
 	$(BIN)/ruff check src tests gallery benchmarks docs
@@ -56,8 +62,8 @@ test: lint browser
 bench: setup
 	$(BIN)/elver bench
 
-$(VENV)/.ready-docs: $(VENV)/.ready
-	$(PIP) install --quiet --editable '.[docs]'
+$(VENV)/.ready-docs: $(VENV)/.ready-dev
+	$(PIP) install --quiet --no-compile --editable '.[docs]'
 	@touch $@
 
 docs: $(VENV)/.ready-docs

@@ -124,7 +124,7 @@ app.command("view")(view.command)
 
 @app.command("warmup")
 def compile_kernels() -> None:
-    """Compile the numeric core ahead of time (about 40 s once, then cached).
+    """Compile the numeric core ahead of time (a minute or two once, then cached).
 
     Example:  elver warmup
     """

@@ -8,7 +8,6 @@ of a system and a state; there is no step size.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from copy import copy
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from elver.kernels.articulated import Sweep, sweep_for
 from elver.kernels.march import March
 from elver.kernels.program import Program, work_for
 from elver.kernels.robot import robot_of
-from elver.kernels.warmup import ensure
+from elver.kernels.warmup import COMMON, ensure
 from elver.lie import se3
 from elver.mechanism import Driven
 from elver.rods import Rod, Spectral
@@ -310,7 +309,7 @@ def core(system: System) -> Core:
     """The kernels of ``system``, made once."""
     found = system.__dict__.get("_core")
     if found is None:
-        ensure(lambda line: print(line, file=sys.stderr, flush=True))
+        ensure(COMMON, "the numeric core", 40)
         if any(isinstance(rod.integration, Spectral) for rod in system.mechanism.rods):
             from elver.dynamics.spectral import SpectralCore  # a Core itself, so it cannot be imported above
 

@@ -30,6 +30,7 @@ from elver.kernels import (
     tangent,
 )
 from elver.kernels.program import smallest_program
+from elver.kernels.warmup import ensure
 
 __all__ = [
     "accelerations",
@@ -105,6 +106,12 @@ def pointer(kernel: str) -> _Pointer:
 @cache
 def _plain(function: Any, make_signature: Callable[[], Any]) -> Callable[..., Any]:
     return _compiled(function, make_signature()).entry_point
+
+
+@cache
+def _shooting(function: Any, make_signature: Callable[[], Any]) -> Callable[..., Any]:
+    ensure(("shoot",), "shooting", 20)
+    return _plain(function, make_signature)
 
 
 @cache
@@ -242,32 +249,32 @@ def observe_states(*arguments: Any) -> None:
 
 def shoot_segments(*arguments: Any) -> None:
     """:func:`elver.kernels.shoot.shoot`."""
-    _plain(shoot.shoot, _shoot_signature)(*arguments)
+    _shooting(shoot.shoot, _shoot_signature)(*arguments)
 
 
 def section_strains(*arguments: Any) -> None:
     """:func:`elver.kernels.section.section_strains`."""
-    _plain(section.section_strains, _section_strains_signature)(*arguments)
+    _shooting(section.section_strains, _section_strains_signature)(*arguments)
 
 
 def shoot_statics(*arguments: Any) -> None:
     """:func:`elver.kernels.static_shoot.static_shoot`."""
-    _plain(static_shoot.static_shoot, _static_shoot_signature)(*arguments)
+    _shooting(static_shoot.static_shoot, _static_shoot_signature)(*arguments)
 
 
 def carry_columns(*arguments: Any) -> None:
     """:func:`elver.kernels.static_shoot.carry_columns`."""
-    _plain(static_shoot.carry_columns, _carry_columns_signature)(*arguments)
+    _shooting(static_shoot.carry_columns, _carry_columns_signature)(*arguments)
 
 
 def join_segments(*arguments: Any) -> None:
     """:func:`elver.kernels.static_shoot.join_segments`."""
-    _plain(static_shoot.join_segments, _join_segments_signature)(*arguments)
+    _shooting(static_shoot.join_segments, _join_segments_signature)(*arguments)
 
 
 def move_nodes(*arguments: Any) -> None:
     """:func:`elver.kernels.static_shoot.move_nodes`."""
-    _plain(static_shoot.move_nodes, _move_nodes_signature)(*arguments)
+    _shooting(static_shoot.move_nodes, _move_nodes_signature)(*arguments)
 
 
 def solve_static(*arguments: Any) -> int:
@@ -281,7 +288,14 @@ def march_one_step(*arguments: Any) -> int:
 
 
 @cache
+def _accelerations() -> Callable[..., bool]:
+    ensure(("explicit",), "articulated bodies and explicit steps", 20)
+    return _plain(articulated.accelerations, _accelerations_signature)
+
+
+@cache
 def _explicit() -> Callable[..., int]:
+    _accelerations()
     march = _plain(explicit.march_explicit, _explicit_signature)
     residual, found = pointer("residual"), pointer("accelerations")
     return lambda *arguments: march(residual, found, *arguments)
@@ -294,9 +308,15 @@ def march_explicit(*arguments: Any) -> int:
 
 def accelerations(*arguments: Any) -> bool:
     """:func:`elver.kernels.articulated.accelerations`, without its first argument."""
-    return bool(_plain(articulated.accelerations, _accelerations_signature)(pointer("residual"), *arguments))
+    return bool(_accelerations()(pointer("residual"), *arguments))
+
+
+@cache
+def _gauss() -> Callable[..., int]:
+    ensure(("gauss",), "Gauss steps", 20)
+    return _solver(gauss.march_gauss, _gauss_arguments)
 
 
 def march_gauss(*arguments: Any) -> int:
     """:func:`elver.kernels.gauss.march_gauss`, without its first two arguments."""
-    return _solver(gauss.march_gauss, _gauss_arguments)(*arguments)
+    return _gauss()(*arguments)

@@ -1,50 +1,59 @@
-"""Compile all kernels ahead of time, in two processes, for the types of a robot of one interval.
+"""Compile kernels ahead of time, in two processes, for the types of a robot of one interval.
 
-The kernels do not know sizes, so what is compiled for the smallest robot serves every other. Half of the time is
-Numba's own front end, which uses one core: two processes take groups of kernels in two rounds (those of the second
-round find helpers of the first in the cache).
+The kernels do not know sizes, so what is compiled for the smallest robot serves every other. They come in groups: a
+first equilibrium or motion waits for the few that it needs, not for all. Half of the time is Numba's own front end,
+which uses one core, so two processes take groups from one list, the longest first.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from elver.kernels.cache import cache_folder
 
-__all__ = ["ensure", "is_warm", "warmup"]
+__all__ = ["COMMON", "ensure", "is_warm", "warmup"]
 
-_ROUNDS = (("residual observe shoot", "tangent statics"), ("one-step explicit", "gauss"))
+COMMON = ("tangent", "residual", "one-step", "statics", "observe")
+"""What equilibria and implicit motion of any robot need."""
 
-
-def is_warm() -> bool:
-    """True when every kernel is in the cache of this machine."""
-    return _marker().is_file()
-
-
-def _marker() -> Path:
-    return cache_folder / "complete"
+_GROUPS = (*COMMON, "gauss", "shoot", "explicit")
+_COMMAND = "import sys; from elver.kernels.entry import compile_group; compile_group(sys.argv[1])"
 
 
-def warmup() -> None:
-    """Compile what is not in the cache yet."""
-    if is_warm():
-        return
+def is_warm(groups: tuple[str, ...] = _GROUPS) -> bool:
+    """True when these groups of kernels, by default all, are in the cache of this machine."""
+    return all(_marker(group).is_file() for group in groups)
+
+
+def _marker(group: str) -> Path:
+    return cache_folder / f"{group}.complete"
+
+
+def warmup(groups: tuple[str, ...] = _GROUPS) -> None:
+    """Compile what is not in the cache yet.
+
+    Without subprocesses, or without a writable cache, the first call compiles in its own process.
+    """
     cache_folder.mkdir(parents=True, exist_ok=True)
-    command = "import sys; from elver.kernels.entry import compile_group; [*map(compile_group, sys.argv[1:])]"
-    for groups in _ROUNDS:
-        running = [subprocess.Popen([sys.executable, "-c", command, *names.split()]) for names in groups]
-        failed = [process.wait() for process in running]
-        if any(failed):
-            # without subprocesses (or without a writable cache) the first call compiles in this process
-            return
-    _marker().write_text("all kernels compiled\n")
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        for group in groups:
+            if not is_warm((group,)):
+                pool.submit(_compile, group)
 
 
-def ensure(announce: Callable[[str], None]) -> None:
-    """Compile at the first use, saying so in one line."""
-    if not is_warm():
-        announce("elver: compiling kernels for this machine, once (about 40 s; 'elver warmup' does it ahead) ...")
-        warmup()
+def _compile(group: str) -> None:
+    if subprocess.run([sys.executable, "-c", _COMMAND, group], check=False).returncode == 0:
+        _marker(group).write_text("compiled\n")
+
+
+def ensure(groups: tuple[str, ...], what: str, seconds: int) -> None:
+    """Compile ``groups`` at their first use, saying in one line ``what`` is compiled and for how long."""
+    if not is_warm(groups):
+        print(
+            f"elver: compiling {what} for this machine, once (about {seconds} s; 'elver warmup' does it ahead) ...",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
+        warmup(groups)

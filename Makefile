@@ -33,6 +33,7 @@ $(VENV)/.ready-dev: $(VENV)/.ready
 	@touch $@
 
 demo: $(VENV)/.ready
+	@mkdir -p out/demo
 	@for robot in tendon-arm parallel-robot eel; do \
 	  $(BIN)/elver new $$robot out/demo/$$robot.toml --force > /dev/null \
 	  && $(BIN)/elver run out/demo/$$robot.toml --out out/demo/$$robot.nc \

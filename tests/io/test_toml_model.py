@@ -253,6 +253,19 @@ def test_a_file_by_hand_with_units_names_and_reuse(tmp_path):
     assert model.system.loads[0].acceleration == (0.0, 0.0, -9.81)
 
 
+def test_poses_one_after_the_other(tmp_path):
+    from elver.lie import se3, so3
+
+    moves = '[{ axis = "z", angle = "120 deg" }, { position = ["20 cm", 0, 0], axis = "y", angle = "-70 deg" }]'
+    old = 'pose = { position = [0, 0, "10 cm"], axis = "y", angle = "90 deg" }'
+    model = ev.load_model(written(tmp_path, HAND.replace(old, f"pose = {moves}")))
+    turn = se3.pose(so3.exp(np.array([0.0, 0.0, np.radians(120.0)])), np.zeros(3))
+    then = se3.pose(so3.exp(np.array([0.0, -np.radians(70.0), 0.0])), np.array([0.2, 0.0, 0.0]))
+    np.testing.assert_allclose(model.system.mechanism.base.g, turn @ then, atol=1e-15)
+    with pytest.raises(BadInput, match=r"mechanism\.pose\.1\.angle"):
+        ev.load_model(written(tmp_path, HAND.replace(old, "pose = " + moves.replace('"-70 deg"', '"far"'))))
+
+
 def test_values_can_be_changed_on_the_way(tmp_path):
     path = written(tmp_path, HAND)
     changes = {"short.length": "0.25 m", "tendon": "3 N", "study.duration": 0.2, "materials.silicone.damping": "10 ms"}

@@ -309,7 +309,12 @@ class ModelReader:
         return frame
 
     def pose(self, item: Any, path: _Path, kind: str) -> Any:
-        """Rows of numbers; or a table of position, axis and angle."""
+        """Rows of numbers; a table of position, axis and angle; or several such, one after the other."""
+        if isinstance(item, list) and item and all(isinstance(move, dict) for move in item):
+            g = np.eye(4 if kind == "pose" else 3)
+            for k, move in enumerate(item):
+                g = g @ np.array(self.pose(move, (*path, str(k)), kind))
+            return tuple(map(tuple, g.tolist()))
         if isinstance(item, list):
             return self.numbers("m|1" if kind == "pose" else "1", item, path)
         if not isinstance(item, dict):

@@ -78,6 +78,7 @@ class Cast:
 
     rods: list[RodHistory]
     bodies: list[BodyHistory]
+    steps: np.ndarray  # (T,) which of the stored instants these are: those where all places are finite
 
     @property
     def time(self) -> np.ndarray:
@@ -117,7 +118,8 @@ def rods_of(run: xr.Dataset | np.ndarray) -> list[RodHistory]:
 def cast_of(run: xr.Dataset | np.ndarray) -> Cast:
     """Every rod and body of a run; or one rod from plain positions (N, 3) or (T, N, 3) in metres."""
     if not isinstance(run, xr.Dataset):
-        return Cast([_from_positions(np.asarray(run, dtype=float))], [])
+        rod = _from_positions(np.asarray(run, dtype=float))
+        return Cast([rod], [], np.arange(len(rod.time)))
     position = {str(key).removesuffix("/position"): run[key] for key in run.data_vars if str(key).endswith("/position")}
     position = {name: p for name, p in position.items() if p.ndim == 3 or _is_body(run, name)}
     if not position:
@@ -131,12 +133,14 @@ def cast_of(run: xr.Dataset | np.ndarray) -> Cast:
     instant = position[first].dims[0]
     position = {name: p for name, p in position.items() if p.dims[0] == instant}
     whole = [np.all(np.isfinite(p.values), axis=tuple(range(1, p.ndim))) for p in position.values()]
-    kept = run.isel({instant: np.flatnonzero(np.all(whole, axis=0))})
+    steps = np.flatnonzero(np.all(whole, axis=0))
+    kept = run.isel({instant: steps})
     if kept.sizes[instant] == 0:
         raise BadInput(f"{first}/position holds no step with finite values: nothing to draw")
     return Cast(
         [_from_run(kept, name) for name, p in position.items() if p.ndim == 3],
         [_body_from_run(kept, name) for name, p in position.items() if p.ndim == 2],
+        steps,
     )
 
 

@@ -26,6 +26,7 @@ import xarray as xr
 
 from elver.errors import BadInput
 from elver.viz.history import Cast, cast_of
+from elver.viz.measures import RAMP
 from elver.viz.reports.charts import FORMATS, Chart, charts_of
 from elver.viz.reports.playback import Playback, playback_of
 from elver.viz.reports.words import model_of, sections_of, summary_of
@@ -61,7 +62,8 @@ def report(
         raise BadInput(f"this dataset holds several runs ({names}): take one out with io.part(runs, name)")
     cast = _cast(run)
     shown = str(title) or _title(run, cast)
-    playback = None if cast is None else playback_of(cast)
+    system, _ = model_of(run)
+    playback = None if cast is None else playback_of(cast, run, system)
     text = _page(run, cast, playback, shown, metrics or {}, command or f'ev.report(run, "{target.name}")')
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -180,15 +182,24 @@ def _player(playback: Playback) -> list[str]:
     options = "".join(
         f'<option value="{s:g}"{" selected" if s == scene["speed"] else ""}>{s:g}×</option>' for s in speeds
     )
+    measures, colours = scene["measures"], ", ".join(RAMP)
+    told = "".join(f'<option value="{k}">{_escaped(each["name"])}</option>' for k, each in enumerate(measures))
+    choice = f'<label>colour <select id="colour">{told}<option value="-1">none</option></select></label>'
+    bar = (
+        '<div id="bar"><div></div>'
+        f'<div class="ramp" style="background:linear-gradient(90deg, {colours})"></div>'
+        "<div><span></span><span></span><span></span></div></div>"
+    )
     return [
         '<div class="player"><canvas id="stage" aria-label="the robot in motion"></canvas>',
-        f'<div class="scale">grid {scene["grid"]:g} m</div>',
+        f'<div class="scale">grid {scene["grid"]:g} m</div>{bar if measures else ""}',
         '<p class="note" id="no-webgl" hidden>This browser has no WebGL 2, which the playback needs; '
         "everything below works without it.</p>",
         '<div class="controls"><button id="play" type="button">Play</button>',
         '<input id="time" type="range" min="0" max="1000" step="any" value="0" aria-label="time">',
         '<span id="clock"></span>',
         f'<label>speed <select id="speed">{options}</select></label>',
+        choice if measures else "",
         '<label><input id="follow" type="checkbox"> follow</label>',
         '<label><input id="trails" type="checkbox" checked> trails</label>',
         '<button id="reset" type="button">Reset view</button></div></div>',

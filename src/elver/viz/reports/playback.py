@@ -1,8 +1,9 @@
-"""What the player in a report needs of a run: parts, meshes and poses, in few bytes.
+"""What the player in a report needs of a run: parts, meshes, poses and colours, in few bytes.
 
-Positions are whole numbers of 1/65535 of the space that is shown, quaternions of 1/32767: 14 bytes for a node and an
-instant. Between its nodes a rod is a cubic spline in s; that is linear in the nodes, so the page gets its weights, a
-matrix, and multiplies. Instants are thinned out until the poses fit in a budget; the player interpolates between them.
+Positions are whole numbers of 1/65535 of the space that is shown, quaternions of 1/32767, measures of 1/255 of the
+largest: 17 bytes for a node and an instant, with three measures. Between its nodes a rod is a cubic spline in s; that
+is linear in the nodes, so the page gets its weights, a matrix, and multiplies. Measures, which may jump, are straight
+between nodes. Instants are thinned out until all this fits in a budget; the player interpolates between them.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.colors import to_rgb
 from scipy.interpolate import CubicSpline, make_interp_spline
 
-from elver.bodies import Shape, Sphere
+from elver.bodies import Cylinder, Shape, Sphere
 from elver.lie import so3
+from elver.system import System
 from elver.viz.animation import pleasant_speed
 from elver.viz.bodies import corners_of, solid
 from elver.viz.history import Cast, RodHistory
+from elver.viz.measures import MEASURES, RAMP
+from elver.viz.reports.robot import measures_of, tendons_of
 from elver.viz.scene import bounds, nice_step
 from elver.viz.style import COLOURS
 from elver.viz.tube import Surface, flange
@@ -37,7 +42,7 @@ _CREASE = 0.6  # cosine of the angle between faces below which an edge is sharp
 
 @dataclass(frozen=True)
 class Playback:
-    """The two data blocks of the player: ``scene`` (JSON values) and ``poses`` (bytes)."""
+    """The two data blocks of the player: ``scene`` (JSON values) and ``poses`` (bytes, with the measures behind)."""
 
     scene: dict[str, Any]
     poses: bytes
@@ -55,10 +60,15 @@ class Playback:
         return base64.b64encode(self.poses).decode("ascii")
 
 
-def playback_of(cast: Cast, *, budget: int = BUDGET) -> Playback:
-    """Everything that ``cast`` shows, in at most ``budget`` bytes of poses (but two instants at least)."""
+def playback_of(
+    cast: Cast, run: xr.Dataset | None = None, system: System | None = None, *, budget: int = BUDGET
+) -> Playback:
+    """Everything that ``cast`` of ``run`` shows, in at most ``budget`` bytes of poses (but two instants at least).
+
+    The model, ``system``, tells the strains and has the tendons.
+    """
     nodes = sum(len(rod.s) for rod in cast.rods) + len(cast.bodies)
-    chosen = _instants(cast.time, max(2, budget // (14 * nodes)))
+    chosen = _instants(cast.time, max(2, budget // ((14 + len(MEASURES)) * nodes)))
     low, high = bounds(_points(cast))
     size = float(np.max(high - low))
     least_radius = 0.006 * size
@@ -68,11 +78,12 @@ def playback_of(cast: Cast, *, budget: int = BUDGET) -> Playback:
     parts: list[dict[str, Any]] = []
     weights: dict[bytes, int] = {}
     places: list[np.ndarray] = []
-    turns: list[np.ndarray] = []
+    frames: list[np.ndarray] = []
+    points: dict[str, np.ndarray] = {}  # s of the fine points
     first = 0
     along = int(np.clip(1400 // max(len(cast.rods), 1), 28, 96))
     for rod in cast.rods:
-        fine = np.linspace(rod.s[0], rod.s[-1], along)
+        fine = points[rod.name] = np.linspace(rod.s[0], rod.s[-1], along)
         matrix = _spline(rod.s, np.eye(len(rod.s)), fine).astype(np.float32).tobytes()
         half = np.stack([np.interp(fine, rod.s, rod.half_width[:, i]) for i in (0, 1)], axis=1)
         parts.append(
@@ -82,6 +93,7 @@ def playback_of(cast: Cast, *, budget: int = BUDGET) -> Playback:
                 "first": first,
                 "count": len(rod.s),
                 "weights": weights.setdefault(matrix, len(weights)),
+                "between": _text(np.interp(fine, rod.s, np.arange(len(rod.s)))),
                 "half": _text(np.maximum(half, least_radius)),
                 "colour": to_rgb(COLOURS["rod"]),
             }
@@ -89,18 +101,21 @@ def playback_of(cast: Cast, *, budget: int = BUDGET) -> Playback:
         first += len(rod.s)
         orientation = rod.orientation[chosen] if rod.orientation is not None else _carried(rod.position[chosen])
         places.append(rod.position[chosen])
-        turns.append(so3.to_quaternion(orientation))
+        frames.append(orientation)
     for body in cast.bodies:
         shape = body.shape or Sphere(max(0.02 * size, cast.marker))
         mesh = meshes.of_body(shape, size, stripe=body.shape is not None)
         parts.append({"kind": "body", "name": body.name, "first": first, "count": 1, "mesh": mesh})
         first += 1
+        points[body.name] = np.zeros(0)
         places.append(body.position[chosen][:, None])
-        turns.append(so3.to_quaternion(body.orientation[chosen])[:, None])
+        frames.append(body.orientation[chosen][:, None])
+    measures, values = measures_of(cast, chosen, frames[: len(cast.rods)], run, system)
+    tendons = tendons_of(system, run, cast.steps[chosen], points)
 
     position = np.concatenate(places, axis=1)  # (frames, nodes, 3)
     whole = np.round((position - low) / (high - low) * 65535.0).astype("<u2")
-    quaternion = np.round(np.concatenate(turns, axis=1) * 32767.0).astype("<i2")
+    quaternion = np.round(so3.to_quaternion(np.concatenate(frames, axis=1)) * 32767.0).astype("<i2")
     duration = float(cast.time[-1] - cast.time[0])
     extent, travel = _extent(position)
     scene = {
@@ -108,6 +123,13 @@ def playback_of(cast: Cast, *, budget: int = BUDGET) -> Playback:
         "digits": _digits(duration),
         "speed": pleasant_speed(duration),
         "nodes": nodes,
+        "measures": measures,
+        "ramp": [to_rgb(colour) for colour in RAMP],
+        "lines": [{"tendon": k, "part": part, "first": i, "offsets": _text(D)} for k, part, i, D in tendons.lines],
+        "spans": [{"tendon": k, "ends": ends} for k, ends in tendons.spans],
+        "pulls": base64.b64encode(tendons.pulls.tobytes()).decode("ascii"),
+        "disks": [{"part": part, "at": i, "mesh": meshes.of_disk(radius, size)} for part, i, radius in tendons.disks],
+        "slack": to_rgb(COLOURS["grey"]),
         "low": low.tolist(),
         "high": high.tolist(),
         "extent": max(extent, 0.05 * size),
@@ -122,7 +144,7 @@ def playback_of(cast: Cast, *, budget: int = BUDGET) -> Playback:
         "trails": _trails(cast, parts),
         "meshes": meshes.texts,
     }
-    return Playback(scene, whole.tobytes() + quaternion.tobytes())
+    return Playback(scene, whole.tobytes() + quaternion.tobytes() + values.tobytes())
 
 
 def _instants(time: np.ndarray, most: int) -> np.ndarray:
@@ -213,6 +235,10 @@ class _Meshes:
 
     def of_body(self, shape: Shape, size: float, *, stripe: bool) -> int:
         return self.of(solid(shape, 0.12 * size, colour=COLOURS["body"], stripe=stripe))
+
+    def of_disk(self, radius: float, size: float) -> int:
+        disk = Cylinder(1.08 * radius, 0.006 * size, axis="x")
+        return self.of(solid(disk, 0.12 * size, colour=COLOURS["steel"], stripe=False))
 
 
 def _vertices(surface: Surface) -> np.ndarray:

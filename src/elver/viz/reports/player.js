@@ -2,7 +2,8 @@
 /* Playback of a run: tubes and bodies lit like the pictures of elver, a floor with a grid, a soft shadow, trails.
 
    The page holds two data blocks. "scene" is JSON: parts, meshes, limits, times. "poses" is base64: for every frame
-   the positions of all nodes (Uint16 within the limits), then for every frame their quaternions (Int16, scalar first).
+   the positions of all nodes (Uint16 within the limits), then for every frame their quaternions (Int16, scalar first),
+   then for every measure and frame its values at the nodes of rods (Uint8, parts of the largest).
    A rod is smooth between its nodes: its points are a fixed matrix of spline weights times the nodes.
    Nothing is fetched: the file is complete. */
 
@@ -35,9 +36,16 @@
   const places = new Uint16Array(poseBytes.buffer, 0, frames * nodes * 3);
   const turns = new Int16Array(poseBytes.buffer, frames * nodes * 6, frames * nodes * 4);
   const scale = scene.low.map((low, k) => (scene.high[k] - low) / 65535);
+  const rods = scene.parts.filter((part) => part.kind === "rod");
+  const rodNodes = rods.reduce((sum, rod) => sum + rod.count, 0); // the first of all nodes
+  const values = new Uint8Array(poseBytes.buffer, frames * nodes * 14);
+  const pulls = bytes(scene.pulls), tendons = frames ? pulls.length / frames : 0;
 
   /* Nodes at one time, between the two stored frames around it. */
-  const now = { p: new Float32Array(nodes * 3), q: new Float32Array(nodes * 4), frame: 0 };
+  const now = {
+    p: new Float32Array(nodes * 3), q: new Float32Array(nodes * 4), frame: 0, measure: -1,
+    value: new Float32Array(rodNodes), pull: new Float32Array(tendons),
+  };
 
   function frameAt(time) {
     let low = 0, high = frames - 1;
@@ -70,6 +78,13 @@
       }
       norm = Math.sqrt(norm) || 1;
       for (let k = 0; k < 4; k++) now.q[4 * i + k] /= norm;
+    }
+    if (now.measure >= 0) {
+      const va = (now.measure * frames + a) * rodNodes, vb = (now.measure * frames + b) * rodNodes;
+      for (let i = 0; i < rodNodes; i++) now.value[i] = ((1 - w) * values[va + i] + w * values[vb + i]) / 255;
+    }
+    for (let i = 0; i < tendons; i++) {
+      now.pull[i] = ((1 - w) * pulls[a * tendons + i] + w * pulls[b * tendons + i]) / 255;
     }
   }
 
@@ -156,18 +171,23 @@
 
   const SHADED_VERTEX = `#version 300 es
     layout(location = 0) in vec3 a_place; layout(location = 1) in vec3 a_normal; layout(location = 2) in vec4 a_colour;
-    uniform mat4 u_view, u_model; out vec3 v_normal; out vec4 v_colour;
+    layout(location = 3) in float a_value;
+    uniform mat4 u_view, u_model; out vec3 v_normal; out vec4 v_colour; out float v_value;
     void main() {
-      v_normal = mat3(u_model) * a_normal; v_colour = a_colour;
+      v_normal = mat3(u_model) * a_normal; v_colour = a_colour; v_value = a_value;
       gl_Position = u_view * (u_model * vec4(a_place, 1.0));
     }`;
-  /* The lamp stands above and left of the camera; glare is white, not a purer colour. */
+  /* The lamp stands above and left of the camera; glare is white, not a purer colour. A value below zero means that
+     the part has a colour of its own. */
   const SHADED_FRAGMENT = `#version 300 es
-    precision highp float; in vec3 v_normal; in vec4 v_colour; out vec4 colour;
-    uniform vec3 u_lamp, u_halfway;
+    precision highp float; in vec3 v_normal; in vec4 v_colour; in float v_value; out vec4 colour;
+    uniform vec3 u_lamp, u_halfway; uniform sampler2D u_ramp;
     void main() {
       vec3 n = normalize(v_normal);
-      vec3 base = mix(v_colour.rgb, 0.45 * v_colour.rgb + 0.55, smoothstep(0.962, 0.976, v_colour.a));
+      float steps = ${(scene.ramp.length - 1).toFixed(1)};
+      vec3 told = texture(u_ramp, vec2((0.5 + steps * clamp(v_value, 0.0, 1.0)) / (steps + 1.0), 0.5)).rgb;
+      vec3 plain = v_value < 0.0 ? v_colour.rgb : told;
+      vec3 base = mix(plain, 0.45 * plain + 0.55, smoothstep(0.962, 0.976, v_colour.a));
       float light = 0.52 + 0.56 * max(dot(n, u_lamp), 0.0) + 0.08 * max(-n.z, 0.0);
       vec3 lit = base * light + 0.38 * pow(max(dot(n, u_halfway), 0.0), 36.0);
       vec3 over = max(lit - 1.0, 0.0);
@@ -209,19 +229,19 @@
       float fade = smoothstep(0.35, 0.98, length(v_place - u_floor.xy) / u_floor.w);
       colour = vec4(mix(ground, vec3(1.0), fade), u_eye.z < u_floor.z ? 0.25 : 1.0);
     }`;
-  const TRAIL_VERTEX = `#version 300 es
+  const RIBBON_VERTEX = `#version 300 es
     layout(location = 0) in vec3 a_place; layout(location = 1) in vec3 a_next; layout(location = 2) in vec2 a_side;
-    uniform mat4 u_view; uniform vec2 u_size; out float v_age;
+    uniform mat4 u_view; uniform vec2 u_size; uniform float u_lift; out float v_age;
     void main() {
       vec4 p = u_view * vec4(a_place, 1.0), q = u_view * vec4(a_next, 1.0);
       vec2 along = (q.xy / q.w - p.xy / p.w) * u_size;
       vec2 across = length(along) > 1e-6 ? normalize(vec2(-along.y, along.x)) : vec2(0.0);
-      gl_Position = p + vec4(a_side.x * across / u_size * p.w, 0.0, 0.0);
+      gl_Position = p + vec4(a_side.x * across / u_size * p.w, -u_lift * p.w, 0.0);
       v_age = a_side.y;
     }`;
-  const TRAIL_FRAGMENT = `#version 300 es
-    precision mediump float; in float v_age; out vec4 colour; uniform vec3 u_colour;
-    void main() { colour = vec4(mix(vec3(1.0), u_colour, v_age), 0.15 + 0.85 * v_age); }`;
+  const RIBBON_FRAGMENT = `#version 300 es
+    precision mediump float; in float v_age; out vec4 colour; uniform vec3 u_colour; uniform float u_cover;
+    void main() { colour = vec4(mix(vec3(1.0), u_colour, v_age), u_cover * (0.15 + 0.85 * v_age)); }`;
 
   function program(vertex, fragment) {
     const linked = gl.createProgram();
@@ -291,6 +311,7 @@
       this.weights = floats(scene.weights[part.weights]);
       this.along = this.weights.length / part.count;
       this.half = floats(part.half);
+      this.between = floats(part.between); // which two nodes each fine point lies between
       this.rings = this.along + 6;
       this.size = this.rings * ROW;
       this.line = new Float32Array(12 * this.along); // centre and three axes of each section
@@ -345,7 +366,11 @@
       const { line, data, half } = this, at = 12 * f;
       const hy = half[2 * f], hz = half[2 * f + 1], out = 0.5 * Math.min(hy, hz) * lift;
       const shrink = Math.sqrt(Math.max(1 - lift * lift, 0));
-      let to = 6 * ring * ROW;
+      let to = 7 * ring * ROW, value = -1;
+      if (now.measure >= 0) {
+        const { first, count } = this.part, place = this.between[f], i = Math.min(Math.floor(place), count - 2);
+        value = now.value[first + i] + (place - i) * (now.value[first + i + 1] - now.value[first + i]);
+      }
       for (const [c, s] of CIRCLE) {
         const y = hy * c * shrink, z = hz * s * shrink;
         const norm = Math.hypot(hz * c, hy * s) || 1, ny = shrink * hz * c / norm, nz = shrink * hy * s / norm;
@@ -354,7 +379,8 @@
           data[to + k] = line[at + k] + out * X + y * Y + z * Z;
           data[to + 3 + k] = lift * X + ny * Y + nz * Z;
         }
-        to += 6;
+        data[to + 6] = value;
+        to += 7;
       }
     }
   }
@@ -365,10 +391,10 @@
       this.tubes = parts.map((part) => new Tube(part));
       const size = this.tubes.reduce((sum, tube) => sum + tube.size, 0), order = [];
       const colour = new Float32Array(4 * size);
-      this.data = new Float32Array(6 * size);
+      this.data = new Float32Array(7 * size);
       let first = 0;
       for (const tube of this.tubes) {
-        tube.data = this.data.subarray(6 * first, 6 * (first + tube.size));
+        tube.data = this.data.subarray(7 * first, 7 * (first + tube.size));
         tube.colours(colour.subarray(4 * first, 4 * (first + tube.size)));
         tube.order(first, order);
         first += tube.size;
@@ -376,8 +402,9 @@
       this.array = gl.createVertexArray();
       gl.bindVertexArray(this.array);
       this.held = buffer(this.data, gl.DYNAMIC_DRAW);
-      attribute(0, this.held, 3, 6, 0);
-      attribute(1, this.held, 3, 6, 3);
+      attribute(0, this.held, 3, 7, 0);
+      attribute(1, this.held, 3, 7, 3);
+      attribute(3, this.held, 1, 7, 6);
       attribute(2, buffer(colour), 4, 4, 0);
       this.count = indexed(order);
     }
@@ -388,26 +415,62 @@
     }
   }
 
-  /* Behind what moves: ribbons of constant width on the screen that fade with age. */
-  class Trails {
-    constructor(marked) {
-      this.marked = marked;
-      this.many = marked.length > 8; // many long trails would hide the robot
-      this.longest = this.many ? 60 : 400; // frames
-      this.data = new Float32Array(16 * (this.longest + 1) * Math.max(marked.length, 1));
+  /* Lines of constant width on the screen, filled anew for every picture. */
+  class Ribbons {
+    constructor(points) {
+      this.data = new Float32Array(16 * Math.max(points, 1));
+      this.strips = []; // first vertex, number of vertices, colour
+      this.end = 0;
       this.array = gl.createVertexArray();
       gl.bindVertexArray(this.array);
       this.held = buffer(this.data, gl.DYNAMIC_DRAW);
       attribute(0, this.held, 3, 8, 0);
       attribute(1, this.held, 3, 8, 3);
       attribute(2, this.held, 2, 8, 6);
-      this.count = 0;
+    }
+    begin() {
+      this.strips.length = 0;
+      this.end = 0;
+    }
+    /* The first count points of a way, half as wide as said; those that fade are white where they begin. */
+    add(way, count, wide, colour, fades) {
+      const { data } = this;
+      this.strips.push([this.end / 8, 2 * count, colour]);
+      for (let i = 0; i < count; i++) {
+        const next = i + 1 < count ? 1 : -1; // the last point looks back, and its sides change places
+        for (let side = 1; side >= -1; side -= 2) {
+          for (let k = 0; k < 3; k++) data[this.end++] = way[3 * i + k];
+          for (let k = 0; k < 3; k++) data[this.end++] = way[3 * (i + next) + k];
+          data[this.end++] = next * side * wide * sharpness;
+          data[this.end++] = fades ? i / (count - 1) : 1;
+        }
+      }
+    }
+    send() {
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.held);
+      gl.bufferSubData(gl.ARRAY_BUFFER, 0, this.data.subarray(0, this.end));
+    }
+    draw(at) {
+      gl.bindVertexArray(this.array);
+      for (const [first, count, colour] of this.strips) {
+        gl.uniform3fv(at.u_colour, colour);
+        gl.drawArrays(gl.TRIANGLE_STRIP, first, count);
+      }
+    }
+  }
+
+  /* Behind what moves. */
+  class Trails {
+    constructor(marked) {
+      this.marked = marked;
+      this.many = marked.length > 8; // many long trails would hide the robot
+      this.longest = this.many ? 60 : 400; // frames
+      this.ribbons = new Ribbons((this.longest + 1) * marked.length);
+      this.way = new Float32Array(3 * (this.longest + 1));
     }
     move() {
-      const { data, longest } = this, first = Math.max(0, now.frame - longest + 1), wide = (this.many ? 1.0 : 1.7) * sharpness;
-      const count = this.count = now.frame - first + 2;
-      const way = new Float32Array(3 * (count + 1));
-      let to = 0;
+      const { way, ribbons } = this, first = Math.max(0, now.frame - this.longest + 1), count = now.frame - first + 2;
+      ribbons.begin();
       for (const node of this.marked) {
         for (let i = 0; i < count; i++) {
           for (let k = 0; k < 3; k++) {
@@ -415,22 +478,51 @@
             way[3 * i + k] = i + 1 < count ? stored : now.p[3 * node + k];
           }
         }
-        for (let k = 0; k < 3; k++) way[3 * count + k] = 2 * way[3 * count - 3 + k] - way[3 * count - 6 + k];
-        for (let i = 0; i < count; i++) {
-          for (let side = 1; side >= -1; side -= 2) {
-            for (let k = 0; k < 6; k++) data[to++] = way[3 * i + k];
-            data[to++] = side * wide;
-            data[to++] = i / (count - 1);
-          }
+        ribbons.add(way, count, this.many ? 1.0 : 1.7, scene.accent, true);
+      }
+      ribbons.send();
+    }
+  }
+
+  /* Tendons along rods and from guide to guide, the redder the more they pull. */
+  class Tendons {
+    constructor(tubes) {
+      this.tubes = tubes;
+      this.lines = scene.lines.map((line) => ({ ...line, offsets: floats(line.offsets) }));
+      const points = this.lines.reduce((sum, line) => sum + line.offsets.length / 3, 2 * scene.spans.length);
+      this.ribbons = new Ribbons(points);
+      this.way = new Float32Array(3 * Math.max(points, 1));
+    }
+    colour(k) {
+      return scene.slack.map((x, c) => x + now.pull[k] * (scene.accent[c] - x));
+    }
+    /* Where an offset d (numbers from d on) in a section of a rod, on a body or in the world is. */
+    put(part, f, offsets, d, to) {
+      const body = part >= rods.length ? scene.parts[part] : null, r = new Float32Array(9);
+      const line = part >= 0 && !body ? this.tubes[part].line : null;
+      if (body) rotation(...now.q.subarray(4 * body.first, 4 * body.first + 4), r, 0);
+      for (let k = 0; k < 3; k++) {
+        if (part < 0) this.way[to + k] = offsets[d + k];
+        else this.way[to + k] = body ? now.p[3 * body.first + k] : line[12 * f + k];
+      }
+      for (let axis = 0; axis < 3 && part >= 0; axis++) {
+        for (let k = 0; k < 3; k++) {
+          this.way[to + k] += offsets[d + axis] * (body ? r[3 * axis + k] : line[12 * f + 3 + 3 * axis + k]);
         }
       }
-      gl.bindBuffer(gl.ARRAY_BUFFER, this.held);
-      gl.bufferSubData(gl.ARRAY_BUFFER, 0, data.subarray(0, to));
     }
-    draw(at) {
-      gl.bindVertexArray(this.array);
-      gl.uniform3fv(at.u_colour, scene.accent);
-      for (let i = 0; i < this.marked.length; i++) gl.drawArrays(gl.TRIANGLE_STRIP, 2 * i * this.count, 2 * this.count);
+    move() {
+      this.ribbons.begin();
+      for (const { tendon, part, first, offsets } of this.lines) {
+        const count = offsets.length / 3;
+        for (let i = 0; i < count; i++) this.put(part, first + i, offsets, 3 * i, 3 * i);
+        if (count > 1) this.ribbons.add(this.way, count, 1.5, this.colour(tendon), false);
+      }
+      for (const { tendon, ends } of scene.spans) {
+        ends.forEach(([part, f, offset], i) => this.put(part, f, offset, 0, 3 * i));
+        this.ribbons.add(this.way, 2, 1.5, this.colour(tendon), false);
+      }
+      this.ribbons.send();
     }
   }
 
@@ -439,10 +531,12 @@
       this.shaded = program(SHADED_VERTEX, SHADED_FRAGMENT);
       this.dark = program(SHADED_VERTEX, SHADOW_FRAGMENT);
       this.ground = program(FLOOR_VERTEX, FLOOR_FRAGMENT);
-      this.trail = program(TRAIL_VERTEX, TRAIL_FRAGMENT);
+      this.ribbon = program(RIBBON_VERTEX, RIBBON_FRAGMENT);
+      gl.vertexAttrib1f(3, -1); // meshes have colours of their own
       this.meshes = scene.meshes.map(meshOf);
-      this.tubes = new Tubes(scene.parts.filter((part) => part.kind === "rod"));
+      this.tubes = new Tubes(rods);
       this.bodies = scene.parts.filter((part) => part.kind === "body");
+      this.tendons = new Tendons(this.tubes.tubes);
       this.trails = new Trails(scene.trails);
       this.showTrails = true;
       this.square = gl.createVertexArray();
@@ -451,17 +545,26 @@
       this.blur = program(BLUR_VERTEX, BLUR_FRAGMENT);
       this.side = 224;
       this.layers = [this.layer(), this.layer()];
+      gl.activeTexture(gl.TEXTURE1); // stays there
+      const ramp = Uint8Array.from(scene.ramp.flatMap((colour) => [...colour.map((x) => Math.round(255 * x)), 255]));
+      this.texture(scene.ramp.length, 1, ramp);
+      gl.activeTexture(gl.TEXTURE0);
     }
 
-    /* A small picture to draw into. */
-    layer() {
-      const texture = gl.createTexture(), target = gl.createFramebuffer();
+    texture(width, height, data) {
+      const texture = gl.createTexture();
       gl.bindTexture(gl.TEXTURE_2D, texture);
-      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, this.side, this.side, 0, gl.RGBA, gl.UNSIGNED_BYTE, null);
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA, width, height, 0, gl.RGBA, gl.UNSIGNED_BYTE, data);
       for (const [key, value] of [
         [gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
         [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
       ]) gl.texParameteri(gl.TEXTURE_2D, key, value);
+      return texture;
+    }
+
+    /* A small picture to draw into. */
+    layer() {
+      const texture = this.texture(this.side, this.side, null), target = gl.createFramebuffer();
       gl.bindFramebuffer(gl.FRAMEBUFFER, target);
       gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, texture, 0);
       gl.bindFramebuffer(gl.FRAMEBUFFER, null);
@@ -488,10 +591,18 @@
         this.place(at, now.q.subarray(4 * i, 4 * i + 4), now.p.subarray(3 * i, 3 * i + 3));
         this.drawIndexed(this.meshes[body.mesh]);
       }
+      for (const disk of scene.disks) {
+        const line = this.tubes.tubes[disk.part].line, f = 12 * disk.at;
+        this.put(at, line.subarray(f + 3, f + 12), line.subarray(f, f + 3));
+        this.drawIndexed(this.meshes[disk.mesh]);
+      }
     }
     place(at, q, p) {
       const r = new Float32Array(9);
       rotation(q[0], q[1], q[2], q[3], r, 0);
+      this.put(at, r, p);
+    }
+    put(at, r, p) {
       gl.uniformMatrix4fv(at.u_model, false, Float32Array.from([
         r[0], r[1], r[2], 0, r[3], r[4], r[5], 0, r[6], r[7], r[8], 0, p[0], p[1], p[2], 1,
       ]));
@@ -506,8 +617,9 @@
       const height = Math.max(1, Math.round(canvas.clientHeight * sharpness));
       if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
       pose(clock.time);
-      const trails = this.showTrails && scene.trails.length > 0 && frames > 1;
       this.tubes.move();
+      this.tendons.move();
+      const trails = this.showTrails && frames > 1;
       if (trails) this.trails.move();
       const heart = centre();
 
@@ -549,6 +661,7 @@
       gl.uniformMatrix4fv(this.shaded.at.u_view, false, view);
       gl.uniform3fv(this.shaded.at.u_lamp, lamp);
       gl.uniform3fv(this.shaded.at.u_halfway, halfway);
+      gl.uniform1i(this.shaded.at.u_ramp, 1);
       this.parts(this.shaded.at);
       const ground = this.ground.at;
       gl.useProgram(this.ground.program);
@@ -561,12 +674,19 @@
       gl.bindTexture(gl.TEXTURE_2D, this.layers[0].texture);
       gl.bindVertexArray(this.square);
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
-      if (trails) {
-        gl.useProgram(this.trail.program);
-        gl.uniformMatrix4fv(this.trail.at.u_view, false, view);
-        gl.uniform2f(this.trail.at.u_size, width, height);
-        this.trails.draw(this.trail.at);
-      }
+      const lines = this.ribbon.at;
+      gl.useProgram(this.ribbon.program);
+      gl.uniformMatrix4fv(lines.u_view, false, view);
+      gl.uniform2f(lines.u_size, width, height);
+      gl.uniform1f(lines.u_lift, 0);
+      gl.uniform1f(lines.u_cover, 1);
+      if (trails) this.trails.ribbons.draw(lines);
+      gl.uniform1f(lines.u_lift, 2e-5); // in front of the skin where they lie on it
+      this.tendons.ribbons.draw(lines);
+      gl.depthFunc(gl.GREATER); // what is inside or behind shines through
+      gl.uniform1f(lines.u_cover, 0.55);
+      this.tendons.ribbons.draw(lines);
+      gl.depthFunc(gl.LESS);
       if (drawn < 3) { // asking waits for the graphics card, so not at every picture
         const wrong = gl.getError();
         if (wrong) problem(`WebGL error ${wrong}`);
@@ -599,6 +719,19 @@
       plot.lastElementChild.style.transform = `translateX(${(Number(x0) + w * (x1 - x0)) * plot.clientWidth}px)`;
     }
   }
+  /* Colour rods by a measure, or, below zero, not; the bar says what the colours mean. */
+  function paint(measure) {
+    now.measure = scene.measures.length ? measure : -1;
+    stale = true;
+    const bar = byId("bar"), shown = scene.measures[now.measure];
+    if (!bar) return;
+    bar.hidden = !shown;
+    if (!shown) return;
+    bar.firstElementChild.textContent = `${shown.name} [${shown.unit}]`;
+    const marks = [...bar.lastElementChild.children];
+    marks.forEach((mark, k) => { mark.textContent = nice(shown.largest * k / (marks.length - 1)); });
+  }
+  const nice = (x) => String(Number(x.toPrecision(3)));
   function seek(time) {
     clock.time = Math.min(Math.max(time, start), end);
     clock.rest = 0;
@@ -691,6 +824,7 @@
       resetCamera();
       stale = true;
     });
+    byId("colour")?.addEventListener("change", (event) => { paint(Number(event.target.value)); });
     byId("trails").addEventListener("change", (event) => { stage.showTrails = event.target.checked; stale = true; });
     byId("reset").addEventListener("click", () => { resetCamera(); stale = true; });
     document.addEventListener("keydown", (event) => {
@@ -727,6 +861,7 @@
   stage = new Stage();
   resetCamera();
   hands();
+  paint(0);
   seek(start);
   play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
   root.dataset.player = "ready";

@@ -22,8 +22,6 @@ from elver.viz.tube import join
 
 __all__ = ["energy", "shape_3d", "show", "tip_history"]
 
-VIEW = (22.0, -62.0)  # elevation and azimuth in degrees
-
 ENERGY_COLOURS = {
     "total": COLOURS["ink"],
     "kinetic": COLOURS["accent"],
@@ -36,7 +34,7 @@ def shape_3d(
     run: xr.Dataset | np.ndarray,
     *,
     times: Sequence[float] | None = None,
-    view: tuple[float, float] = VIEW,
+    view: tuple[float, float] | None = None,
     axes: Any = None,
 ) -> Figure:
     """Rods and bodies in space at ``times`` [s], early light, late dark.
@@ -44,7 +42,8 @@ def shape_3d(
     If not given, ``times`` are seven instants over the run, or three where there are many parts.
 
     ``run`` may also be plain positions (node, 3) or (time, node, 3) in metres. ``view`` is elevation and
-    azimuth in degrees; ``axes`` 3-D axes to draw in. A radius below 1/250 of the scene is drawn so.
+    azimuth in degrees (if not given, what lies flat is seen from further above); ``axes`` 3-D axes to draw in. A radius
+    below 1/250 of the scene is drawn so.
     """
     cast = cast_of(run)
     with style():

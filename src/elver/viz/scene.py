@@ -17,7 +17,7 @@ from elver.viz.history import BodyHistory, RodHistory
 from elver.viz.style import COLOURS
 from elver.viz.tube import Surface, flange, join, shaded, tube
 
-__all__ = ["Scene", "bounds", "nice_step", "surface_of", "surface_of_body"]
+__all__ = ["Scene", "bounds", "nice_step", "pleasant_view", "surface_of", "surface_of_body"]
 
 
 def bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -29,6 +29,12 @@ def bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # a planar motion still gets room across, so that the tube is not squeezed into a line
     margin = np.maximum(0.06 * size, 0.5 * (0.34 * size - (high - low)))
     return low - margin, high + margin
+
+
+def pleasant_view(points: np.ndarray) -> tuple[float, float]:
+    """Elevation and azimuth [degrees] from which the points (n, 3) are seen well: flat ones from further above."""
+    spread = np.ptp(points, axis=0)
+    return (52.0, -75.0) if spread[2] < 0.15 * spread.max() else (18.0, -62.0)
 
 
 def nice_step(size: float, count: int = 5) -> float:
@@ -84,7 +90,7 @@ class Scene:
 
     @classmethod
     def of(
-        cls, axes: Any, rods: Sequence[RodHistory], view: tuple[float, float], bodies: Sequence[BodyHistory] = ()
+        cls, axes: Any, rods: Sequence[RodHistory], view: tuple[float, float] | None, bodies: Sequence[BodyHistory] = ()
     ) -> Scene:
         """A stage for everything that they do, seen from elevation and azimuth ``view`` [degrees]."""
         places = [rod.position for rod in rods]
@@ -92,7 +98,7 @@ class Scene:
             seen = body.position if body.shape is None else corners_of(body.shape, body.orientation, body.position)
             places.append(seen)
         points = np.concatenate([place.reshape(-1, 3) for place in places])
-        return cls(axes, points, *bounds(points), *view)
+        return cls(axes, points, *bounds(points), *(view or pleasant_view(points)))
 
     def prepare(self, width_by_height: float = 1.0) -> None:
         """Set the view so that the scene fills a panel of this shape; draw the floor and its grid."""

@@ -27,7 +27,7 @@ from elver.viz.bodies import corners_of, solid
 from elver.viz.history import Cast, RodHistory
 from elver.viz.measures import MEASURES, RAMP
 from elver.viz.reports.robot import measures_of, tendons_of
-from elver.viz.scene import bounds, nice_step
+from elver.viz.scene import bounds, nice_step, pleasant_view
 from elver.viz.style import COLOURS
 from elver.viz.tube import Surface, flange
 
@@ -36,7 +36,6 @@ __all__ = ["Playback", "playback_of"]
 FRAMES_PER_SECOND = 60.0
 FRAMES = 3000
 BUDGET = 4_000_000  # bytes of poses; base64 makes a third more of them
-VIEW = (18.0, -62.0)  # elevation and azimuth [degrees] at the start
 _CREASE = 0.6  # cosine of the angle between faces below which an edge is sharp
 
 
@@ -69,7 +68,8 @@ def playback_of(
     """
     nodes = sum(len(rod.s) for rod in cast.rods) + len(cast.bodies)
     chosen = _instants(cast.time, max(2, budget // ((14 + len(MEASURES)) * nodes)))
-    low, high = bounds(_points(cast))
+    seen = _points(cast)
+    low, high = bounds(seen)
     size = float(np.max(high - low))
     least_radius = 0.006 * size
     meshes = _Meshes()
@@ -135,7 +135,8 @@ def playback_of(
         "extent": max(extent, 0.05 * size),
         "follow": travel > 2.5 * extent,  # a robot that goes away is followed from the start
         "grid": nice_step(size),
-        "view": VIEW,
+        "view": pleasant_view(seen),
+        "outline": np.round(_outline(np.concatenate([seen, seen * [1, 1, 0] + [0, 0, low[2]]])), 6).tolist(),
         "around": 20 if len(cast.rods) <= 6 else 14,
         "accent": to_rgb(COLOURS["accent"]),
         "parts": parts,
@@ -164,6 +165,15 @@ def _points(cast: Cast) -> np.ndarray:
         if body.shape is not None:
             places.append(corners_of(body.shape, body.orientation, body.position).reshape(-1, 3))
     return np.concatenate(places)
+
+
+def _outline(points: np.ndarray) -> np.ndarray:
+    """Of points (n, 3), those farthest out in a hundred directions all around: what a picture has to hold."""
+    height = np.linspace(-0.99, 0.99, 100)
+    around = np.arange(100) * np.pi * (3.0 - np.sqrt(5.0))  # a spiral with the golden angle covers a ball evenly
+    wide = np.sqrt(1.0 - height**2)
+    directions = np.stack([wide * np.cos(around), wide * np.sin(around), height], axis=1)
+    return points[sorted({int(np.argmax(points @ way)) for way in directions})]
 
 
 def _extent(position: np.ndarray) -> tuple[float, float]:

@@ -152,17 +152,27 @@
   function resetCamera() {
     camera.elevation = scene.view[0] * DEGREE;
     camera.azimuth = scene.view[1] * DEGREE;
-    // as near as the corners of what is shown allow
+    // as near as all that is shown allows, and in the middle of the picture
     const z = direction(camera.elevation, camera.azimuth), x = unit(cross([0, 0, 1], z)), y = cross(z, x);
     const high = Math.tan(ANGLE / 2), wide = high * canvas.clientWidth / Math.max(canvas.clientHeight, 1);
-    const half = scene.high.map((h, k) => (camera.follow ? 1.1 * scene.extent : h - middle[k]));
-    camera.distance = 0;
-    for (let k = 0; k < 8; k++) {
-      const corner = half.map((h, axis) => ((k >> axis) & 1 ? h : -h));
-      const needed = Math.max(Math.abs(inner(corner, x)) / wide, Math.abs(inner(corner, y)) / high);
-      camera.distance = Math.max(camera.distance, needed + inner(corner, z));
+    let outline = scene.outline.map((p) => p.map((c, k) => c - middle[k]));
+    const shift = [0, 0];
+    if (camera.follow) {
+      outline = [...Array(8).keys()].map((k) => [0, 1, 2].map((axis) => ((k >> axis) & 1 ? 1.1 : -1.1) * scene.extent));
     }
-    camera.shift = [0, 0, 0];
+    const seen = outline.map((p) => [inner(p, x), inner(p, y), inner(p, z)]);
+    const nearest = Math.max(...seen.map((p) => p[2])) + 0.1 * reach;
+    camera.distance = nearest + reach;
+    for (let again = 0; again < 20; again++) { // in perspective, what is near counts more
+      const half = [0, 1].map((k) => {
+        const side = seen.map((p) => (p[k] - shift[k]) / (camera.distance - p[2]));
+        const most = Math.max(...side), least = Math.min(...side);
+        shift[k] += 0.5 * (most + least) * camera.distance;
+        return 0.5 * (most - least);
+      });
+      camera.distance = Math.max(nearest, camera.distance * 1.12 * Math.max(half[0] / wide, half[1] / high));
+    }
+    camera.shift = x.map((c, k) => shift[0] * c + shift[1] * y[k]);
   }
 
   // -------------------------------------------------------------------------------------------------- WebGL

@@ -1,4 +1,7 @@
-"""Sphinx settings: Markdown pages (MyST), the furo theme; gallery and reference are made from the code."""
+"""Sphinx settings: Markdown pages (MyST), the furo theme; gallery and reference are made from the code.
+
+The site needs no network, neither to be built nor to be read.
+"""
 
 import sys
 import tomllib
@@ -14,11 +17,13 @@ author = "The elver authors"
 copyright = "The elver authors"
 version = release = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
-extensions = ["myst_parser", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "equations"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "furo"
+html_math_renderer = "mathml"
+html_static_path = ["static"]
 html_title = "elver"
 
 

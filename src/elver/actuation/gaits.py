@@ -12,6 +12,8 @@ So whatever is linear in the wave, an angle between two headings or a coordinate
 exact rates. s, λ and the coefficients are in SI units: a source that takes X = s/L and K_X = L K has a wavelength of
 L λ and aₖ L⁻ᵏ⁻¹ here; with L = 1 m, as in Boyer's test 4, the numbers stay as printed. Boyer bends about axis 2 there:
 in planar systems of ours it is K_z.
+
+Theory: docs/theory/actuation.md, eq. (wave).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The effort is the generalized force conjugate to the coordinate, with power effort · q̇: N m for an angle, N for a
 distance, N m² for a curvature coordinate, N m for stretch and shear.
+
+Theory: docs/theory/actuation.md, eq. (imposed).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Motors: a torque or a force on one coordinate of a joint, Q_act = τ.
 
 Its power is τ q̇. It acts from frame a on frame b, with the reaction on a: positive values drive the coordinate up.
+
+Theory: docs/theory/actuation.md, eq. (imposed).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Given ``torque`` C(s) [N m]: Λ_act = (C; 0). Given ``target``, the strain ξ_d(s) the rod would take if nothing
 else acted: Λ_act = -𝓗 (ξ_d - ξ₀) (Boyer 2023, eq. 92).
+
+Theory: docs/theory/actuation.md, eq. (muscle), (active-force).
 """
 
 from __future__ import annotations

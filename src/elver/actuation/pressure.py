@@ -1,4 +1,7 @@
-"""Pressure chambers: p on the area A_c of a chamber that runs along D(s) is a pushed tendon, T = -p A_c."""
+"""Pressure chambers: p on the area A_c of a chamber that runs along D(s) is a pushed tendon, T = -p A_c.
+
+Theory: docs/theory/actuation.md, eq. (pressure).
+"""
 
 from __future__ import annotations
 

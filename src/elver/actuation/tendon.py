@@ -8,6 +8,8 @@ A cable may run through several rods, one after the other, and over guides (eyel
 on bodies, sections or the world, with one tension: its length is the sum of its lengths along the rods and of the
 straight spans before, between and behind guides. From rod to rod it is guided by what holds them together, and adds
 nothing there.
+
+Theory: docs/theory/actuation.md, eq. (tendon), (tendon-length), (span), (spool).
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ A rod is cut at its quadrature nodes; between two nodes the pose advances by the
 few strain moments (Magnus 4 or 6, Runge-Kutta-Munthe-Kaas 4; Gotelli 2024 section 3.8 and the sources named there).
 Inertia and distributed loads are lumped at the nodes with their quadrature weights, so the compiled robot is itself a
 mechanical system: its energy and momentum balances hold to rounding whatever the number of nodes.
+
+Theory: docs/theory/rods.md, eq. (grid), (modal-stiffness).
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 
 A free base comes first in R and in all matrices, as body wrench against body twist. Everything here is a function
 of a system and a state; there is no step size.
+
+Theory: docs/theory/recursion.md, eq. (residual), (rows), (tangent); docs/theory/loops.md, eq. (dropped-row).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Trees are solved in O(n) by articulated bodies (:mod:`elver.kernels.articulated`), robots with closures by one dense
 system. What has no inertia is named.
+
+Theory: docs/theory/recursion.md, eq. (articulated); docs/theory/loops.md, eq. (accelerations-with-closures).
 """
 
 from __future__ import annotations

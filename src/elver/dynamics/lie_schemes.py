@@ -2,6 +2,8 @@
 
 Gotelli 2024, section 3.8, and the works named beside each. Over an interval g_next = g exp(Ψ), with Ψ a Lie polynomial
 of a few moments of the strain; a table says which.
+
+Theory: docs/theory/rods.md, eq. (chain), (magnus).
 """
 
 from __future__ import annotations

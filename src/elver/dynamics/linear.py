@@ -1,6 +1,8 @@
 """Small motions about a state: linear model, natural frequencies and shapes.
 
     M δq'' + D δq' + K δq = 0   on the motions that closures allow,   K, D, M exact tangents of the inverse dynamics.
+
+Theory: docs/theory/recursion.md, eq. (tangent).
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The tree is walked from its root: an offset becomes an interval without coordinates, a joint one or two intervals, a rod
 one interval between each two of its nodes. A rod that is reached by another section than its base grows from there to
 both ends; the part toward the base runs backward on the same coordinates.
+
+Theory: docs/theory/recursion.md, eq. (sum-of-twists).
 """
 
 from __future__ import annotations

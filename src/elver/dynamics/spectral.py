@@ -18,6 +18,8 @@ The tangent is the exact derivative of these discrete equations: the same matric
 unknowns as right-hand sides. This evaluator shares neither grid, nor frames, nor formulas with the compiled
 recursion, and converges faster than any power of the number of nodes; it is the slower of the two, made for
 comparison. Conventions: fields in section axes, poses relative to the base, six-vectors angular first.
+
+Theory: docs/theory/rods.md, eq. (twist-along-the-rod), (balance).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A rod has one strip at each quadrature node, in the axes of the section; a rigid body has a few along its axis, at Gauss
 points, which is exact for added mass (Khalil 2007, eq. 56-62, holds its integrals in closed form).
+
+Theory: docs/theory/surroundings.md, eq. (added-mass), (strips), (gravity).
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ x along it, y and z in its section, half axes a_y and a_z; the added mass per le
     ρ π diag(C_roll (a_y² - a_z²)²/8, 0, 0;  0, C_y a_z², C_z a_y²)     (angular; linear)
 
 Added mass is part of the inertia of the robot, and has no weight.
+
+Theory: docs/theory/surroundings.md, eq. (added-mass), (morison), (lighthill), (shed).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Gravity: F̄ = 𝓜 (0; Rᵀγ) along a rod, M (0; Rᵀγ) on a body, with γ the acceleration of free fall in world axes."""
+"""Gravity: F̄ = 𝓜 (0; Rᵀγ) along a rod, M (0; Rᵀγ) on a body, with γ the acceleration of free fall in world axes.
+
+Theory: docs/theory/surroundings.md, eq. (gravity).
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@
     rotor       Q = -I q̈                             inertia of a motor as seen through its gear
 
 Q is the generalized force on the coordinate: a torque [N m] where it turns, a force [N] where it slides.
+
+Theory: docs/theory/surroundings.md, eq. (joint-loads).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Friction of something that slides, such as a platform on a table: a force against the velocity of one point.
 
     F = -(d + f / √(V² + v²)) V      V: velocity of the frame's origin; viscous and smoothed dry friction
+
+Theory: docs/theory/surroundings.md, eq. (sliding).
 """
 
 from __future__ import annotations

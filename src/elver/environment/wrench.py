@@ -3,6 +3,8 @@
 A wrench is (moment; force), reduced to the centre of the section, or the point of the body, it acts on. In frame
 "world" it is a dead load, whose components in world axes stay as given; in frame "section", on a body "body", it
 follows what it acts on. The input scales it.
+
+Theory: docs/theory/surroundings.md, eq. (dead-load).
 """
 
 from __future__ import annotations

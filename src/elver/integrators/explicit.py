@@ -2,6 +2,8 @@
 
 Accelerations come from articulated bodies at O(n) per stage. A rod with its own elasticity is stiff: its fastest mode
 then bounds the step, and an implicit method is faster.
+
+Theory: docs/theory/time-integration.md, eq. (runge-kutta), (semi-implicit-euler).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Symplectic and symmetric, without damping (Hairer, Lubich, Wanner, Geometric Numerical Integration, II.1). A free base
 is integrated in the chart of its group around the start of each step, so the order is that of the rule.
+
+Theory: docs/theory/time-integration.md, eq. (gauss), (stage-closures), (projection).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Generalized-α of Chung and Hulbert (1993), the default for systems with closures (Gotelli 2024, section 4.5)."""
+"""Generalized-α of Chung and Hulbert (1993), the default for systems with closures (Gotelli 2024, section 4.5).
+
+Theory: docs/theory/time-integration.md, eq. (generalized-alpha), (rho-infinity).
+"""
 
 from __future__ import annotations
 

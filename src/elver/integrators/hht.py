@@ -1,4 +1,7 @@
-"""Hilber, Hughes and Taylor (1977): order two with damping of high frequencies, in generalized-α form."""
+"""Hilber, Hughes and Taylor (1977): order two with damping of high frequencies, in generalized-α form.
+
+Theory: docs/theory/time-integration.md, eq. (generalized-alpha), (rho-infinity).
+"""
 
 from __future__ import annotations
 

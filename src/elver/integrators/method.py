@@ -2,6 +2,8 @@
 
 A method is a frozen value. One-step methods give the four numbers (β, γ, α_m, α_f) of the generalized-α family,
 Gauss methods their tableau; :mod:`elver.integrators.simulate` runs both.
+
+Theory: docs/theory/time-integration.md, eq. (increment), (step), (retraction).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Newmark's method (1959) on R^n and, for a free base, on SO(3)×R³ or SE(3) (Gotelli 2024, App. B)."""
+"""Newmark's method (1959) on R^n and, for a free base, on SO(3)×R³ or SE(3) (Gotelli 2024, App. B).
+
+Theory: docs/theory/time-integration.md, eq. (newmark), (increment).
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Steps run compiled, a chunk at a time; between chunks the progress bar moves, Ctrl-C is heard, and the chunk goes to
 the file if one was asked for. A step that fails is divided in 2, 4, 8 ... parts. Whatever ends the run, what was
 computed is returned with the exception and is in the file.
+
+Theory: docs/theory/time-integration.md, eq. (step), (adaptive).
 """
 
 from __future__ import annotations

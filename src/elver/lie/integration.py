@@ -15,6 +15,8 @@ Reference: S. Blanes, F. Casas, J. Ros, "Improved high order integrators based o
 40 (2000); H. Munthe-Kaas, "High order Runge-Kutta methods on manifolds", Appl. Numer. Math. 29 (1999);
 M. Gotelli (2024), chapter 3. Their formulas hold for Y′ = A Y; here A multiplies from the right, which
 reverses the sign of every bracket.
+
+Theory: docs/theory/rods.md, eq. (strain-and-twist), (chain), (magnus).
 """
 
 from __future__ import annotations

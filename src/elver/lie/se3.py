@@ -16,6 +16,8 @@ on SE(3).
 Every function takes arrays with any leading axes: six-vectors (…, 6), poses (…, 4, 4).
 
 Reference: V. Sonneville, A. Cardona, O. Brüls, CMAME 268 (2014); F. Boyer et al. (2023), section 2.
+
+Theory: docs/theory/recursion.md, eq. (stumpff).
 """
 
 from __future__ import annotations

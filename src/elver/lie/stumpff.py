@@ -10,6 +10,8 @@ c_n = 1/n! - φ c_{n+2},   dc_n/dφ = (n c_{n+2} - c_{n+1})/2.
 
 Reference: K. Stumpff, Himmelsmechanik I (1959); E. L. Stiefel and G. Scheifele, Linear and Regular Celestial
 Mechanics (1971), section 11.
+
+Theory: docs/theory/recursion.md, eq. (stumpff).
 """
 
 from __future__ import annotations

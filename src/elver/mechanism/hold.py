@@ -2,6 +2,8 @@
 
 A hold prescribes components of the position p in world axes [m] and rotations of the section or body about its
 axes; each prescribed component is one closure row with one multiplier.
+
+Theory: docs/theory/loops.md, eq. (closure), (closure-rate).
 """
 
 from __future__ import annotations

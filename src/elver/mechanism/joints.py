@@ -11,6 +11,8 @@ A joint that closes a loop has no coordinates; it holds instead, with (R, p) of 
     ("log", i)         component i of log R = 0
     ("position", i)    component i of p = 0
     ("dot", i, j)      e_i · R e_j = 0: axis i of a stays normal to axis j of b
+
+Theory: docs/theory/loops.md, eq. (joint), (closure).
 """
 
 from __future__ import annotations

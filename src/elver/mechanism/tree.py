@@ -5,6 +5,8 @@ rows in place of coordinates. Where there is a choice, the joints with most free
 fewest coordinates and the fewest rows (the minimum spanning tree of Kruskal, weighted by freedom).
 
 The root is the world, or a part that floats. From a floating root all ties of its parts to the world are cut.
+
+Theory: docs/theory/loops.md, eq. (closure).
 """
 
 from __future__ import annotations

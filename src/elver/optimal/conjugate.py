@@ -16,6 +16,8 @@ al. 2023, remark 1); clamped-free it is swept from the free end, where ΔΛ = �
 Points are counted with their multiplicity by the angles of the plane: Y = (cos θ_j, sin θ_j) in suitable axes, θ_j
 passes π/2 (V. I. Arnold, Funct. Anal. Appl. 1, 1967). Held components yield like springs of 10⁸ EI/L: it keeps apart
 what an inextensible straight rod cannot do at all. Legendre's condition is 𝓗̌ = Bᵀ(𝓗 + ∂Λ_act/∂ξ)B > 0 at every s.
+
+Theory: docs/theory/optimal-control.md, eq. (canonical), (index).
 """
 
 from __future__ import annotations

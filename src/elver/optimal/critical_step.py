@@ -8,6 +8,8 @@ After an implicit step of length h a small disturbance of the rod obeys, with r�
 the speed c of the wave. Boyer 2023 (section 5, eqs. 87 and 88) finds that runs break below a step of about τ/100.
 Segments tame the growth; what is left is that errors of the integration along s enter the strain acceleration times r₂,
 where an undamped scheme keeps them, with a sign that changes from step to step. :class:`Ringing` watches that.
+
+Theory: docs/theory/optimal-control.md, eq. (critical-step).
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ Reactions of constraints are generalized forces on the rod along growing values 
 
 Reference: A. Blumentals, "Numerical modelling of thin elastic solids in contact" (2017), chapter 6. Its three rotation
 conditions diag(R₁ᵀR) = 1 have a vanishing Jacobian at the solution; the logarithm stands in their place.
+
+Theory: docs/theory/optimal-control.md, eq. (direct-program).
 """
 
 from __future__ import annotations

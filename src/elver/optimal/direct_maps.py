@@ -16,6 +16,8 @@ derivatives are right to rounding on both sides; 1 rad is where the closed forms
 
 Conventions: six-vectors angular first (Θ; v), body frame; tangent x.
 Reference: A. Blumentals (2017), sections 6.2 and C; H. Munthe-Kaas, Appl. Numer. Math. 29 (1999).
+
+Theory: docs/theory/optimal-control.md, eq. (direct-step).
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ positions and tangents of the ends.
 that unknowns, multipliers and tolerances are of order one whatever the rod.
 
 Conventions: six-vectors angular first, tangent x, body frame; world poses.
+
+Theory: docs/theory/optimal-control.md, eq. (direct-program).
 """
 
 from __future__ import annotations

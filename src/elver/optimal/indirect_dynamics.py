@@ -12,6 +12,8 @@ mass and the tip feels the wrench shed at the tail (eq. 90-91).
 Rooms: :mod:`elver.optimal.time_scheme` the scheme in time, :mod:`elver.optimal.shooting_grid` the rod on its grid, with
 loads and strains, :mod:`elver.optimal.shooting_ends` base and ends, :mod:`elver.optimal.shooting_step` Newton of one
 step, :mod:`elver.optimal.critical_step` steps that are too short.
+
+Theory: docs/theory/optimal-control.md, eq. (least-constraint), (implicit-strain), (acceleration-form).
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ with, at each end and for each of six components, either the pose or the wrench 
 
 Two forms of these equations, A1 ("stress") and A2 ("strain"), which agree, are in :mod:`elver.optimal.static_flow`.
 Six-vectors are angular first, in section axes. Residuals are measured in lengths of the rod, radians, EI/L and EI/L².
+
+Theory: docs/theory/optimal-control.md, eq. (least-energy), (static-conditions).
 """
 
 from __future__ import annotations

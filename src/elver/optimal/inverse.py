@@ -19,6 +19,8 @@ Magnus of order 6, all else by Gauss-Legendre polynomials in each element. Eleme
 
 Conventions are the project's: six-vectors angular first and in the frame of their section, Λ(s) is what the part
 beyond s exerts on the part before it, external wrenches act on the rod.
+
+Theory: docs/theory/optimal-control.md, eq. (riccati).
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ A :class:`System` of one rod becomes functions of the arc length s, without stra
 
 Six-vectors are angular first, in the axes of the section. Every function of s is vectorised: s (n,) in m. At an end of
 the rod each of six components is either held (pose) or loaded (wrench), see :class:`End`.
+
+Theory: docs/theory/optimal-control.md, eq. (least-energy).
 """
 
 from __future__ import annotations

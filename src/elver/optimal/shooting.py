@@ -16,6 +16,8 @@ resists: along them the step of least norm is taken. Where integration amplifies
 digits, the banded matrix is factored as it is. Steps are damped by the natural monotonicity test, and singular values
 given up one after the other, as by P. Deuflhard (Newton Methods for Nonlinear Problems, 2011); where that does not
 help, a Levenberg-Marquardt step is taken on the sparse matrix.
+
+Theory: docs/theory/optimal-control.md, eq. (static-tangent).
 """
 
 from __future__ import annotations

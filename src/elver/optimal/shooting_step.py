@@ -7,6 +7,8 @@ its exact tangent; the matrix is banded.
 What the scheme remembers of a rod are the strain and its rates on the grid. The rates are kept at the nodes, and follow
 them between: midpoints with a memory of their own (``own_midpoints``), as a Runge-Kutta method asks for at first sight,
 ring from step to step, and that grows into the instability of short steps long before the nodes do.
+
+Theory: docs/theory/optimal-control.md, eq. (implicit-strain), (acceleration-form).
 """
 
 from __future__ import annotations

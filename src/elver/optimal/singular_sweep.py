@@ -27,6 +27,8 @@ rod unless it is very short. Both are measured, reported and refused. This belon
 Still for study only: data must come from a motion. A stress field of one's own leaves 0 = c + Gᵀλ unmet, since the
 minimiser then has impulses at the ends, and is refused too; the regular way is implicit in time
 (:mod:`elver.integrators`).
+
+Theory: docs/theory/optimal-control.md, eq. (singular-control).
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ and the stresses of constrained strains are integrated,
 
 Both have the tangent Δξ = B 𝓗̌⁻¹ Bᵀ ΔΛ, ζ′ = -ad(ξ)ζ + Δξ, ΔΛ′ = ad(ξ)ᵀΔΛ + ad(Δξ)ᵀΛ - ΔF̄. Six-vectors are angular
 first, in section axes. The steps themselves are compiled: :mod:`elver.kernels.static_shoot`.
+
+Theory: docs/theory/optimal-control.md, eq. (static-conditions), (strain-form), (static-tangent).
 """
 
 from __future__ import annotations

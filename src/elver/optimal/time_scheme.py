@@ -4,6 +4,8 @@
 
 With the increment d = x₊ - x this is ẋ₊ = a d + ``x_dot_free`` and ẍ₊ = b d + ``x_ddot_free``. Newmark has
 α_m = α_f = 0, so that A = ẍ; Boyer 2023, eq. 65, is (β, γ) = (¼, ½) with a_B = 1/b and b_B = a/b.
+
+Theory: docs/theory/time-integration.md, eq. (newmark), (generalized-alpha), (increment).
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ strain with no function keeps its rest value. Every family answers the same four
 (:class:`StrainBasis`) and has the same four shorthands: ``planar`` (K_z alone), ``kirchhoff`` (K),
 ``extensible`` (K and Γ_x), ``reissner`` (all six). Polynomials are of x = 2 s / L - 1 and unnormalised: the
 first Legendre coordinate is the mean strain.
+
+Theory: docs/theory/rods.md, eq. (strain-modes), (legendre).
 """
 
 from __future__ import annotations

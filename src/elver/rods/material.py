@@ -1,6 +1,8 @@
 """Linear elastic material with Kelvin-Voigt damping.
 
 Shear modulus G = E / (2 (1 + ν)) unless given; damping is a time τ_d [s]: the section damping is 𝓓 = τ_d 𝓗.
+
+Theory: docs/theory/rods.md, eq. (stress).
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ of a tapered section are integrated exactly. The 14 is for the poses: by Magnus 
 a rod turned through a full circle in space, its coefficients falling to a third with each degree, has
 its tip right to between 1e-8 and 1e-7 of its length, and its inertia integrals too. More varied curvature
 asks for more ``nodes``: the error falls with their sixth power.
+
+Theory: docs/theory/rods.md, eq. (strain-modes), (grid), (stress), (section-laws).
 """
 
 from __future__ import annotations

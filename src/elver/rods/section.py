@@ -4,6 +4,8 @@ Section axes y, z through the centroid are principal axes. I_y = ∫z² dA goes 
 the torsion constant J_t is the exact one of Saint-Venant (Timoshenko and Goodier, chapter on torsion),
 not the polar moment, unless ``torsion_constant`` is given. ``shear_correction`` is a number or (k_y, k_z), 1
 by default. Every dimension is a number, a :class:`Taper`, or a vectorised callable of s [m].
+
+Theory: docs/theory/rods.md, eq. (section-laws).
 """
 
 from __future__ import annotations

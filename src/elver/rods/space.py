@@ -1,6 +1,8 @@
 """Choices for the integration of poses along a rod, g' = g ξ̂.
 
 These are values that a :class:`~elver.rods.Rod` carries; the methods live in ``elver.lie.integration``.
+
+Theory: docs/theory/rods.md, eq. (chain), (magnus).
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ slightly bent shapes while w falls, and Ψ/w tends to the multipliers (Nocedal a
 
 What is left of the gaps is closed by the smallest motion, in the metric of the stiffness so that joints turn rather
 than rods bend; velocities follow by the impulse of the closures, M Δq̇ = -Jᵀμ with J q̇ + ∂Ψ/∂t = 0.
+
+Theory: docs/theory/statics.md, eq. (closing), (assembly).
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ turns back: snaps of rods, dead centres of linkages.
 On the way the eigenvalues of the constrained Hessian are counted: a change with a turning point of p marks a limit
 point, a change without one a branch point, whose critical mode starts the crossing branch. Which kind of singularity
 of a robot it is, :func:`elver.singularity` says.
+
+Theory: docs/theory/statics.md, eq. (arc-length), (second-variation).
 """
 
 from __future__ import annotations

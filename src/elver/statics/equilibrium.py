@@ -5,6 +5,8 @@ load is tried first; where Newton fails, or lands on an unstable shape, loops ar
 zero in steps, so that the equilibrium found is the one reached from rest. Where that fails too, as for linkages that
 only their weight brings to rest, the potential is descended (:mod:`elver.statics.settling`). Residuals are measured as
 work: a generalized force times a unit change of its coordinate (1/L for curvature), over EI/L.
+
+Theory: docs/theory/statics.md, eq. (rest), (second-variation), (small-motions).
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ wound lengths count from where they were.
 
 Far targets, and starts in which the inputs move nothing (straight rods), are reached from the other side: the part is
 held at the target, and the reaction of the hold is taken away while the inputs follow.
+
+Theory: docs/theory/statics.md, eq. (inverse-statics).
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ the potential on the motions that the closures allow: with Z their basis and H =
 
 (Moré and Sorensen 1983), and the closures are met again after each. No potential is evaluated, since not every load has
 one: a step is too long where the force along it has turned against it by more than half.
+
+Theory: docs/theory/statics.md, eq. (settling).
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ With the driven joints as inputs a, the other coordinates x, and the twist of th
 type 2): the matrix loses rank, the platform moves though the inputs are held. For rigid parts that is a rank loss of
 J_x (Gosselin and Angeles 1990); for elastic ones the stiffness on the motions that closures allow vanishes, and beyond
 it the robot snaps (Briot and Goldsztejn 2022).
+
+Theory: docs/theory/statics.md, eq. (singularity).
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Over a grid of two inputs each cell is an equilibrium; over a grid of positions 
 the inverse model, R(x, u) = 0 and Ψ(x) = 0 for state and inputs together, and shapes that would snap are found as well.
 Cells are solved one from the other, outward from a known equilibrium, so that a map shows one branch: it ends where
 that branch ends, not where another would go on.
+
+Theory: docs/theory/statics.md, eq. (inverse-statics).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A page is a folder with ``paper.toml`` (title, source, figure), ``run.py`` with ``run(quick)`` that returns a
 dataset and its metrics, and ``figures.py`` with ``draw(run, path)`` and, where it moves,
-``animate(run, path, still)``.
+``animate(run, path, still)``. Its robots are model files too (``model.toml``, or several, ``model-*.toml``); what a
+file cannot hold, ``paper.toml`` says under ``code``.
 """
 
 from __future__ import annotations
@@ -34,6 +35,13 @@ class Page:
     title: str
     source: str
     figure: str
+    code: str = ""
+    """What of the page only code can say, where something is."""
+
+    @property
+    def models(self) -> tuple[Path, ...]:
+        """The model files of its robots."""
+        return tuple(sorted(self.path.glob("model*.toml")))
 
 
 @dataclass(frozen=True)
@@ -68,8 +76,11 @@ def find_pages(root: Path | None = None) -> dict[str, Page]:
         missing = [key for key in ("title", "source", "figure") if not isinstance(data.get(key), str)]
         if missing:
             raise BadInput(f"{description}: needs a text for {', '.join(missing)}")
+        code = data.get("code", "")
+        if not isinstance(code, str):
+            raise BadInput(f"{description}: code = {code!r} is no text; say what of the page only code can say")
         name = description.parent.name
-        pages[name] = Page(name, description.parent, data["title"], data["source"], data["figure"])
+        pages[name] = Page(name, description.parent, data["title"], data["source"], data["figure"], code)
     return pages
 
 
@@ -117,13 +128,15 @@ def run_page(name: str, *, quick: bool, out: Path | None) -> int:
     with console.status("drawing ..."):
         figures.draw(run, target / "figure.png")
         written.append(target / "figure.png")
-        if hasattr(figures, "animate") and not quick:
-            figures.animate(run, target / "animation.gif", still=target / "still.png")
-            written += [target / "still.png", target / "animation.gif"]
+    if hasattr(figures, "animate") and not quick:  # with a bar of its own
+        figures.animate(run, target / "animation.gif", still=target / "still.png")
+        written += [target / "still.png", target / "animation.gif"]
 
     console.print(_metrics_table(metrics))
     for path in written:
         console.print(f"  {path}", soft_wrap=True)
+    for path in page.models:
+        console.print(f"  {path}  (the model, to run and to change)", style="dim", soft_wrap=True)
     return 0 if all(metric.holds for metric in metrics.values()) else 1
 
 

@@ -1,6 +1,7 @@
 """A run as a moving picture: rods and bodies shaded, the ways of tips and bodies behind them, the time above.
 
 GIF is written with Pillow, which matplotlib brings; MP4 (H.264) with the ffmpeg that the wheel imageio-ffmpeg brings.
+Ctrl-C ends a film early: what was drawn until then is kept as a film that plays.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +23,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from PIL import Image
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from elver.errors import BadInput, positive
+from elver.errors import BadInput, Interrupted, positive
 from elver.viz.history import Cast, cast_of
 from elver.viz.scene import Scene, surface_of, surface_of_body
 from elver.viz.style import COLOURS, style
@@ -47,16 +53,19 @@ def animate(
 
     ``fps`` pictures per second; ``speed`` is simulated seconds per second of film (chosen so that the film
     lasts 1.5 to 6 s if not given, and said in the picture). ``still`` is a picture (.png, .pdf, .svg) of the instant
-    ``still_time`` [s] (the middle of the run if not given). ``view`` is elevation and azimuth in degrees. ``size`` is
-    in inches, with ``dpi`` dots each, twice as many in the still. ``progress(drawn, all)`` is called after each.
+    ``still_time`` [s] (the middle of the run if not given). ``view`` is elevation and azimuth in degrees (if not given,
+    what lies flat is seen from further above). ``size`` is in inches, with ``dpi`` dots each, twice as many in the
+    still. ``progress(drawn, all)`` is called after each picture; without it a terminal shows a bar.
+
+    Ctrl-C keeps a film of what was drawn until then, and raises :class:`~elver.errors.Interrupted` with its path.
     """
-    target = Path(path)
+    target = _target(path, (".mp4", ".gif"), "a film")
+    picture = None if still is None else _target(still, (".png", ".pdf", ".svg"), "a still")
     fps = positive("fps", fps, "pictures/s")
-    if target.suffix not in (".gif", ".mp4"):
-        raise BadInput(f"{target}: an animation is a .gif or a .mp4 file")
-    encoder = _encoder(target) if target.suffix == ".mp4" else ""
-    if not target.absolute().parent.is_dir():
-        raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
+    if target.suffix.lower() == ".gif" and fps > 50.0:
+        raise BadInput(f"fps = {fps:g} pictures/s: a GIF shows at most 50; give fps=50.0, or an .mp4 file")
+    dpi = positive("dpi", dpi, "dots/inch")
+    encoder = _encoder(target) if target.suffix.lower() == ".mp4" else ""
     cast = cast_of(run)
     time = cast.time
     duration = float(time[-1] - time[0])
@@ -68,15 +77,42 @@ def animate(
         film = _Film(cast, view=view, title=title, size=size, dpi=dpi, speed=speed)
         count = max(1, round(duration / speed * fps))
         instants = np.linspace(time[0], time[-1], count + 1)
-        if still is not None:
+        if picture is not None:
             film.draw((time[0] + time[-1]) / 2 if still_time is None else still_time)
-            film.figure.savefig(still, dpi=2 * dpi)
-        pictures = _counted(film.pictures(instants), len(instants), progress)
-        if encoder:
-            write_mp4(target, pictures, fps, encoder)
-        else:
-            write_gif(target, pictures, fps)
+            film.figure.savefig(picture, dpi=2 * dpi)
+        with _bar(len(instants)) if progress is None else nullcontext(progress) as told:
+            pictures = _counted(film.pictures(instants), len(instants), told)
+            if encoder:
+                write_mp4(target, pictures, fps, encoder)
+            else:
+                write_gif(target, pictures, fps)
     return target
+
+
+def _target(path: str | os.PathLike[str], endings: tuple[str, ...], what: str) -> Path:
+    target = Path(path)
+    if target.suffix.lower() not in endings:
+        better = target.with_suffix(endings[0]).name if target.name else f"film{endings[0]}"
+        raise BadInput(f"{target}: {what} is a {', '.join(endings[:-1])} or {endings[-1]} file, such as {better}")
+    if not target.absolute().parent.is_dir():
+        raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
+    return target
+
+
+@contextmanager
+def _bar(count: int) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the pictures drawn so far, like that of ``elver run``; nothing where no one looks."""
+    bar = Progress(
+        TextColumn("{task.completed} of {task.total} pictures"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        task = bar.add_task("", total=count)
+        yield lambda drawn, _: bar.update(task, completed=drawn)
 
 
 class _Film:
@@ -158,12 +194,11 @@ def pleasant_speed(duration: float) -> float:
 
 
 def _counted(
-    pictures: Iterator[Image.Image], count: int, progress: Callable[[int, int], None] | None
+    pictures: Iterator[Image.Image], count: int, progress: Callable[[int, int], None]
 ) -> Iterator[Image.Image]:
     for done, picture in enumerate(pictures, start=1):
         yield picture
-        if progress is not None:
-            progress(done, count)
+        progress(done, count)
 
 
 def _encoder(target: Path) -> str:
@@ -180,42 +215,58 @@ def _encoder(target: Path) -> str:
 
 
 def write_mp4(target: Path, pictures: Iterator[Image.Image], fps: float, encoder: str) -> None:
-    """Pictures of one size as H.264, ``fps`` a second, in the form that browsers and slides play."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    """Pictures of one size as H.264, ``fps`` a second, in the form that browsers and slides play.
+
+    Ctrl-C ends the film with the pictures that there are, and raises Interrupted.
+    """
     first = next(pictures)
     width, height = (2 * (side // 2) for side in first.size)  # the usual colour format halves both
-    command = [
-        encoder, "-y", "-loglevel", "error",
-        "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-",
-        "-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(temporary),
-    ]  # fmt: skip
     box = (0, 0, width, height)
-    said = b""
-    try:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with _beside(target) as temporary:
+        command = [
+            encoder, "-y", "-loglevel", "error",
+            "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{fps:g}", "-i", "-",
+            "-c:v", "libx264", "-crf", "18", "-pix_fmt", "yuv420p", "-movflags", "+faststart",
+            "-f", "mp4", str(temporary),
+        ]  # fmt: skip
+        written, stopped = 0, False
+        # in a session of its own, so that Ctrl-C in a terminal does not reach it
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        ) as process:
             assert process.stdin is not None
             assert process.stderr is not None
             try:
-                process.stdin.write(first.crop(box).tobytes())
-                for picture in pictures:
+                for picture in chain([first], pictures):
                     process.stdin.write(picture.crop(box).tobytes())
-                process.stdin.close()
+                    written += 1
+            except KeyboardInterrupt:
+                stopped = True
             except BrokenPipeError:
                 pass  # it has stopped, and says why
             except BaseException:
                 process.kill()
                 raise
-            said = process.stderr.read()
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+            said = process.stderr.read().decode(errors="replace").strip()
         if process.returncode != 0:
-            raise BadInput(f"{target}: ffmpeg could not write the film ({said.decode(errors='replace').strip()})")
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+            raise BadInput(f"{target}: ffmpeg could not write the film ({said})")
+    if stopped:
+        raise _interrupted(target, written)
 
 
 def write_gif(target: Path, pictures: Iterator[Image.Image], fps: float) -> None:
-    """Pictures of one size as a film that repeats, ``fps`` a second, resting on the last."""
-    frames = list(pictures)
+    """Pictures of one size as a film that repeats, ``fps`` a second, resting on the last.
+
+    Ctrl-C ends the film with the pictures that there are, and raises Interrupted.
+    """
+    frames, stopped = [next(pictures)], False
+    try:
+        for picture in pictures:
+            frames.append(picture)
+    except KeyboardInterrupt:
+        stopped = True
     # One palette for the film, taken from a sheet of pictures across it: colours do not flicker.
     chosen = [frames[i] for i in sorted({round(k) for k in np.linspace(0, len(frames) - 1, 8)})]
     sheet = Image.new("RGB", (chosen[0].width, chosen[0].height * len(chosen)))
@@ -225,17 +276,35 @@ def write_gif(target: Path, pictures: Iterator[Image.Image], fps: float) -> None
     indexed = [_with_palette(frame, palette) for frame in frames]
     durations = [round(1000.0 / fps)] * len(indexed)
     durations[-1] = 1200  # rest on the last picture before starting again
-    temporary = target.with_name(f".{target.name}.part")
-    indexed[0].save(
-        temporary,
-        format="GIF",
-        save_all=True,
-        append_images=indexed[1:],
-        duration=durations,
-        loop=0,
-        optimize=False,
-    )
-    os.replace(temporary, target)
+    with _beside(target) as temporary:
+        indexed[0].save(
+            temporary,
+            format="GIF",
+            save_all=True,
+            append_images=indexed[1:],
+            duration=durations,
+            loop=0,
+            optimize=False,
+        )
+    if stopped:
+        raise _interrupted(target, len(frames))
+
+
+def _interrupted(target: Path, count: int) -> Interrupted:
+    return Interrupted(f"{target} ends early, with the {count} pictures drawn until then", result=target)
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A file beside ``target`` to write to; it takes its place when all went well."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except OSError as error:
+        raise BadInput(f"{target}: cannot be written ({error.strerror or error})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _with_palette(frame: Image.Image, palette: Image.Image) -> Image.Image:

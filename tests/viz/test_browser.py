@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import socket
+import sys
 import threading
 import time
-from collections.abc import Iterator
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,27 +23,12 @@ from elver.cli import app
 from elver.viz.browser import LiveRobot, LiveView, Player, view
 from elver.viz.browser.live import range_of
 from elver.viz.browser.player import Recording
-from elver.viz.browser.server import check_host, open_server
-from elver.viz.browser.shapes import RodSkin, ball, disk, open_tube
+from elver.viz.browser.plots import LinkedPlot
+from elver.viz.browser.server import check_host, open_server, refusal
+from elver.viz.browser.shapes import RodSkin, ball, disk, interpolation, open_tube
 
-
-def soft_arm(damping: float = 0.02) -> ev.System:
-    silicone = ev.Material(young=1e6, poisson=0.45, density=1070.0, damping=damping)
-    rod = ev.Rod(0.4, ev.Circle(8e-3), silicone, ev.Legendre(bending=4, torsion=2), name="arm")
-    tendon = ev.Tendon(rod, path=ev.parallel(y=6e-3, z=0.0), name="pull")
-    return ev.System(ev.Mechanism.clamped(rod), [tendon], [ev.Gravity()])
-
-
-def four_bar() -> ev.System:
-    """Two soft rods on motors, hinged at their tips."""
-    steel = ev.Material(young=210e9, shear=80e9, density=7800.0)
-    left, right = (ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.planar(3), name=n) for n in ("left", "right"))
-    joints = [
-        ev.Revolute(("world", (-0.2, 0.0, 0.0)), (left, "base"), name="J1", start=np.pi / 2),
-        ev.Revolute(("world", (0.2, 0.0, 0.0)), (right, "base"), name="J4", start=np.pi / 2),
-        ev.Revolute((left, "tip"), (right, "tip"), name="P"),
-    ]
-    return ev.System(ev.Mechanism(joints), [ev.Motor(joints[0], name="tau_1"), ev.Motor(joints[1], name="tau_2")])
+sys.path.insert(0, str(Path(__file__).parent))
+from robots import rfrfr, soft_arm
 
 
 def run_for(robot: LiveRobot, seconds: float) -> None:
@@ -134,9 +122,25 @@ def test_a_pull_moves_the_point_along_it() -> None:
         assert robot.snapshot().point[1] > before[1] + 1e-4
 
 
+def test_any_point_can_be_grabbed() -> None:
+    """A pull at s moves that section along it; the point keeps its name among those to choose from."""
+    robot = LiveRobot(soft_arm(), mode="statics")
+    robot.advance(0.1)
+    robot.grab("arm", 0.3)
+    assert robot.point == "arm at 0.3 m"
+    assert {"arm tip", "arm middle", "arm at 0.3 m"} == set(robot.points)
+    before = robot.snapshot().point
+    along = interpolation(ev.nodes(robot.system), np.array([0.3])) @ ev.poses(robot.system, robot.state)[:, :3, 3]
+    np.testing.assert_allclose(before, along[0], atol=1e-4)  # the spline between nodes
+    robot.set_pull([0.0, 0.1, 0.0])
+    robot.advance(0.1)
+    assert robot.snapshot().point[1] > before[1] + 1e-2
+    robot.grab("arm", 0.4)
+    assert robot.point == "arm tip"
+
+
 def test_a_loop_stays_closed_while_motors_move_it() -> None:
-    with pytest.warns(ev.ElverWarning, match="redundant"):
-        robot = LiveRobot(four_bar())
+    robot = LiveRobot(rfrfr())
     start = robot.snapshot().point
     robot.set_input("tau_1", -0.2)
     robot.set_input("tau_2", 0.2)
@@ -245,10 +249,25 @@ def shown() -> Iterator[LiveView]:
     page.stop()
 
 
+@pytest.fixture
+def still() -> Iterator[LiveView]:
+    """A page without its loop: the test is the clock."""
+    page = LiveView(LiveRobot(soft_arm()), open_server("127.0.0.1", 18080, "arm"), "arm")
+    yield page
+    page.stop()
+
+
 def by_hand(page: LiveView, name: str, value: float) -> None:
     """What viser does when a person moves a slider."""
     page.sliders[name].value = value
     page._by_hand(SimpleNamespace(client="someone"), page.robot.set_input, name, value)
+
+
+def until(condition: Callable[[], Any], seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return bool(condition())
 
 
 def test_the_page_answers_on_this_machine_only(shown: LiveView) -> None:
@@ -262,15 +281,66 @@ def test_sliders_move_the_robot_and_reset_moves_them_back(shown: LiveView) -> No
     robot = shown.robot
     first = robot.snapshot().point
     by_hand(shown, "pull", 3.0)
-    end = time.monotonic() + 30.0
-    while np.linalg.norm(robot.snapshot().point - first) < 1e-2 and time.monotonic() < end:
-        time.sleep(0.02)
-    assert np.linalg.norm(robot.snapshot().point - first) > 1e-2
+    assert until(lambda: np.linalg.norm(robot.snapshot().point - first) > 1e-2)
     shown._press("pause")
     shown.reset()
     assert shown.sliders["pull"].value == 0.0
     np.testing.assert_allclose(robot.snapshot().point, first, atol=1e-9)
     assert "paused" in shown.words(robot.snapshot())
+
+
+def test_sliders_follow_what_python_sets(still: LiveView) -> None:
+    robot = still.robot
+    robot.set_input("pull", 1.5)
+    robot.grab("arm", 0.3)
+    robot.set_pull([0.0, 0.1, -0.2])
+    still._follow()
+    assert still.sliders["pull"].value == 1.5
+    assert still.point.value == "arm at 0.3 m"
+    assert [slider.value for slider in still.pulls] == pytest.approx([0.0, 0.1, -0.2])
+    assert still.point_plot.handle.title == "arm at 0.3 m [m]"
+    # a slider that a person holds is left alone
+    by_hand(still, "pull", 2.0)
+    still.sliders["pull"].value = 2.2  # the next event is on its way
+    still._follow()
+    assert still.sliders["pull"].value == 2.2
+
+
+def test_sliders_follow_functions_of_time_until_they_are_moved(still: LiveView) -> None:
+    robot = still.robot
+    robot.signals["pull"] = ev.smooth_step(0.0, 1.0, 0.0, 2.0)
+    run_for(robot, 0.5)
+    still._follow()
+    assert still.sliders["pull"].value == pytest.approx(1.0, abs=0.1)
+    by_hand(still, "pull", 0.3)
+    run_for(robot, 0.5)
+    still._follow()
+    assert still.sliders["pull"].value == 0.3
+
+
+def test_a_drag_pulls_where_the_mouse_took_hold(still: LiveView) -> None:
+    """The force points from where the mouse took hold to where it is, up to its range; at the end nothing pulls."""
+    hold = np.array([0.3, 0.0, 0.0])
+
+    def drag(phase: str, way: tuple[float, float, float]) -> None:
+        still._drags.append(("arm", 0.3, SimpleNamespace(phase=phase, end_position=tuple(hold + way))))
+
+    drag("start", (0.0, 0.0, 0.0))
+    drag("update", (0.0, 0.01, 0.02))
+    still.tick(0.0)
+    force, reach = still.robot.pull, still.robot.pull_range
+    assert still.robot.point == "arm at 0.3 m"
+    np.testing.assert_allclose(force / np.linalg.norm(force), np.array([0.0, 1.0, 2.0]) / np.sqrt(5.0))
+    drag("update", (0.0, -9.0, 0.0))
+    still.tick(0.0)
+    np.testing.assert_allclose(still.robot.pull, [0.0, -reach, 0.0])
+    still.draw(still.robot.snapshot())
+    assert still.arrow.visible
+    drag("end", (0.0, -9.0, 0.0))
+    still.tick(0.0)
+    assert not still.robot.pull.any()
+    still.draw(still.robot.snapshot())
+    assert not still.arrow.visible
 
 
 def test_troubles_are_on_the_page(shown: LiveView) -> None:
@@ -300,6 +370,63 @@ def test_stop_ends_the_threads() -> None:
     assert not any(t.name == "elver-view" for t in threading.enumerate())
 
 
+@pytest.mark.parametrize(
+    ("headers", "welcome"),
+    [
+        ({"Host": "127.0.0.1:8080", "Origin": "http://127.0.0.1:8080"}, True),
+        ({"Host": "localhost:9000", "Origin": "http://localhost:9000"}, True),  # the other end of an SSH tunnel
+        ({"Host": "[::1]:8080", "Origin": "http://[::1]:8080"}, True),
+        ({"Host": "127.0.0.1:8080"}, True),  # no browser
+        ({"Host": "127.0.0.1:8080", "Origin": "https://evil.example"}, False),  # another page in the same browser
+        ({"Host": "127.0.0.1:8080", "Origin": "http://127.0.0.1:8888"}, False),  # another server of this machine
+        ({"Host": "127.0.0.1:8080", "Origin": "null"}, False),  # a file, or a frame in a sandbox
+        ({"Host": "evil.example:8080", "Origin": "http://evil.example:8080"}, False),  # a name that points here
+        ({"Host": "127.0.0.1.evil.example"}, False),
+        ({"Host": "localhost.evil.example"}, False),
+        ({}, False),
+    ],
+)
+def test_who_is_welcome(headers: dict[str, str], welcome: bool) -> None:
+    assert (refusal(headers, remote=False) == "") is welcome
+
+
+def test_with_remote_other_names_are_welcome_and_other_pages_are_not() -> None:
+    assert refusal({"Host": "lab:8080", "Origin": "http://lab:8080"}, remote=True) == ""
+    assert "evil" in refusal({"Host": "lab:8080", "Origin": "http://evil.example"}, remote=True)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        (None, "http://{here}", 101),
+        (None, None, 101),
+        (None, "http://evil.example", 403),
+        ("evil.example", "http://evil.example", 403),
+        ("evil.example", None, 403),
+    ],
+)
+def test_handshakes_of_other_pages_are_refused(
+    shown: LiveView, host: str | None, origin: str | None, status: int
+) -> None:
+    """What a page of evil.example would send to move the robot, on the wire."""
+    here = f"127.0.0.1:{shown.server.get_port()}"
+    lines = [
+        "GET / HTTP/1.1", f"Host: {host or here}", "Upgrade: websocket", "Connection: Upgrade",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",
+    ]  # fmt: skip
+    if origin is not None:
+        lines.append(f"Origin: {origin.format(here=here)}")
+    with socket.create_connection(("127.0.0.1", shown.server.get_port()), timeout=30) as wire:
+        wire.sendall("\r\n".join([*lines, "", ""]).encode())
+        assert wire.recv(64).split()[1] == str(status).encode()
+
+
+def test_the_page_itself_is_refused_under_other_names(shown: LiveView) -> None:
+    request = urllib.request.Request(shown.url, headers={"Host": "evil.example"})
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(request, timeout=30)
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "example.org"])
 def test_other_hosts_are_refused(host: str) -> None:
     with pytest.raises(ev.BadInput, match="other machines"):
@@ -309,6 +436,18 @@ def test_other_hosts_are_refused(host: str) -> None:
 def test_other_hosts_need_a_word() -> None:
     assert check_host("0.0.0.0", remote=True) == "0.0.0.0"
     assert check_host("localhost", remote=False) == "localhost"
+
+
+def test_a_port_in_use_gives_the_next_and_none_at_all_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        page = view(soft_arm(), port=port, wait=False)
+        assert page.url != f"http://127.0.0.1:{port}"
+        page.stop()
+    with pytest.raises(ev.BadInput, match="no port 70000"):
+        view(soft_arm(), port=70000)
+    with pytest.raises(ev.BadInput, match="no address of this machine"):
+        view(soft_arm(), host="192.0.2.1", remote=True)  # reserved for documents
 
 
 # Playback -------------------------------------------------------------------------------------------------------
@@ -352,10 +491,8 @@ def test_playback_runs_stops_and_seeks(released: Any, tmp_path: Path) -> None:
     try:
         player.press("pause")
         player.seek(0.3)
-        end = time.monotonic() + 30.0
-        while player._drawn != [30, 30] and time.monotonic() < end:
-            time.sleep(0.02)
-        assert player._drawn == [30, 30]
+        assert until(lambda: player._drawn == [30, 30])
+        assert player.slider.value == pytest.approx(0.3)
         assert player.t == pytest.approx(0.3)
         player.repeat.value = False
         player.press("play")
@@ -365,6 +502,59 @@ def test_playback_runs_stops_and_seeks(released: Any, tmp_path: Path) -> None:
         assert "paused" in player.words()
     finally:
         player.stop()
+
+
+@pytest.fixture
+def open_player() -> Iterator[Callable[..., Player]]:
+    """Players without their loop."""
+    made: list[Player] = []
+
+    def make(*runs: Any) -> Player:
+        made.append(Player(runs, open_server("127.0.0.1", 18280, "runs"), "runs"))
+        return made[-1]
+
+    yield make
+    for player in made:
+        player.stop()
+
+
+def test_the_camera_follows_the_robot(released: Any, open_player: Callable[..., Player]) -> None:
+    """The world moves back by what the robot moves on, so that the camera stays with the person."""
+    player = open_player(released)
+    stage = player.stages[0]
+    world, middle = np.array(stage.world.position), stage.middle
+    player.follow.value = True
+    player.seek(0.4)
+    player.draw()
+    moved = stage.middle - middle
+    assert np.linalg.norm(moved) > 1e-2
+    np.testing.assert_allclose(stage.world.position, world - moved, atol=1e-12)
+
+
+def test_two_runs_stand_side_by_side_with_one_scale_of_colours(
+    released: Any, open_player: Callable[..., Player]
+) -> None:
+    gentle = ev.simulate(soft_arm(), ev.equilibrium(soft_arm(), {"pull": 1.0}), 0.2, 1e-2, inputs={"pull": 0.0})
+    first, second = open_player(released, gentle).stages
+    right_end = released["arm/position"].values[..., 0].max()
+    left_end = gentle["arm/position"].values[..., 0].min() + second.world.position[0]
+    assert left_end > right_end
+    assert first.colours is second.colours
+
+
+def test_the_line_of_a_linked_plot_is_at_the_present_time() -> None:
+    given: dict[str, Any] = {}
+    gui = SimpleNamespace(add_uplot=lambda data, **options: given.update(options) or SimpleNamespace(data=data))
+    t = np.linspace(0.0, 1.0, 11)
+    plot = LinkedPlot(gui, "x", t, {"x": t**2, "y": -t}, "m")
+    plot.show(0.42)
+    time_, x, y, line = plot.handle.data
+    (at,) = np.nonzero(np.isfinite(line))
+    np.testing.assert_array_equal(time_[at], [0.4, 0.4])
+    np.testing.assert_allclose(x, time_**2)
+    low, high = given["scales"]["y"]["range"]
+    assert low < y.min() < x.max() < high
+    np.testing.assert_array_equal(line[at], [low, high])
 
 
 def test_what_cannot_be_shown_is_said(tmp_path: Path, released: Any) -> None:

@@ -61,7 +61,7 @@ def view(
     if isinstance(what, System):
         robot = LiveRobot(what, inputs, state, mode=mode, step=step, method=method, ranges=ranges)
         label = title or ", ".join(part.name for part in what.mechanism.parts[:3])
-        shown = LiveView(robot, open_server(host, port, label), label)
+        shown = LiveView(robot, open_server(host, port, label, remote), label)
     else:
         several = [what] if isinstance(what, xr.Dataset | str | os.PathLike) else list(what)
         runs, names = [], []
@@ -71,7 +71,7 @@ def view(
         if not 1 <= len(runs) <= 2:
             raise BadInput(f"view: {len(runs)} runs; give one run, or two to see them side by side")
         label = title or " | ".join(names)
-        shown = Player(runs, open_server(host, port, label), label, names)
+        shown = Player(runs, open_server(host, port, label, remote), label, names)
     shown.start()
     if wait:
         shown.wait()

@@ -107,15 +107,17 @@ def range_of(system: System, channel: Channel) -> tuple[float, float]:
 
 
 def _bending(rod: Rod) -> float:
-    """Smallest bending stiffness [N m²]."""
-    return float(rod.stiffness(rod.grid.s)[:, 1:3].min())
+    """Bending stiffness [N m²] of the softer axis, mean along the rod."""
+    return float(rod.stiffness(rod.grid.s)[:, 1:3].mean(axis=0).min())
 
 
 def _force(system: System, rods: Any) -> float:
-    """A force [N] that moves the robot well: 3 EI/L² of its softest rod, or twice its weight."""
+    """A force [N] that moves the robot well: 3 EI/L² of its softest rod, or half its weight; twice that of bodies."""
+    weight = 9.81 * sum(part.mass for part in system.mechanism.parts)
     if rods:
-        return 3.0 * min(_bending(rod) / rod.length**2 for rod in rods)
-    return 2.0 * 9.81 * max(sum(body.mass for body in system.mechanism.bodies), 1e-3)
+        heavy = any(isinstance(load, Gravity) for load in system.loads)
+        return max(3.0 * min(_bending(rod) / rod.length**2 for rod in rods), 0.5 * weight * heavy)
+    return 2.0 * max(weight, 1e-2)
 
 
 def _loses_energy(system: System) -> bool:
@@ -198,7 +200,7 @@ class LiveRobot:
             self._changed()
 
     def set_point(self, name: str) -> None:
-        """Choose where to pull."""
+        """Choose where to pull, by name."""
         with self.lock:
             if name not in self.points:
                 raise BadInput(f"there is no point {name!r} to pull at: choose among {', '.join(self.points)}")
@@ -206,6 +208,17 @@ class LiveRobot:
             state = self.state
             self._attach()
             self._begin(state)
+
+    def grab(self, part: str, s: float | None = None) -> None:
+        """Choose where to pull: at arc length ``s`` [m] of the rod called ``part``, or a body."""
+        with self.lock:
+            own = next(own for own in self.system.mechanism.parts if own.name == part)
+            self.points = pull_points(self.system)
+            name = part
+            if isinstance(own, Rod) and s is not None:
+                name = f"{part} at {s:.3g} m" if s < own.length else f"{part} tip"
+                self.points.setdefault(name, (own, s))
+            self.set_point(name)
 
     def set_mode(self, mode: Mode) -> None:
         """Statics or dynamics, from the present shape on; statics has no velocities."""
@@ -279,6 +292,16 @@ class LiveRobot:
         """Value of each input now."""
         t = self._state.time
         return {name: _value(signal, t) for name, signal in self.signals.items()}
+
+    def goals(self) -> dict[str, float]:
+        """Where each input is going to: its value now, unless a person or Python has just set another."""
+        t = self._state.time
+        return {name: _value(_goal(signal), t) for name, signal in self.signals.items()}
+
+    def follows_time(self, name: str) -> bool:
+        """True while an input is a function of time that nobody has taken over."""
+        signal = self.signals[name]
+        return callable(signal) and not isinstance(signal, _ByHand)
 
     def check_balance(self) -> Equilibrium | None:
         """The equilibrium that belongs to the present inputs, found anew when they changed; None where it is not."""

@@ -12,7 +12,7 @@ import numpy as np
 from elver.errors import BadInput
 from elver.viz.browser.live import LiveRobot, Snapshot
 from elver.viz.browser.plots import ScrollingPlot
-from elver.viz.browser.server import Served
+from elver.viz.browser.server import Served, paragraph
 from elver.viz.browser.shapes import MEASURES
 from elver.viz.browser.stage import Place, Stage, actors_of, rgb
 from elver.viz.style import COLOURS
@@ -36,9 +36,13 @@ class LiveView(Served):
         self._due = {"plots": 0.0, "words": 0.0}
         self._shown: deque[float] = deque(maxlen=120)
         self._trail: deque[np.ndarray] = deque(maxlen=_TRAIL)
-        self._dragged: np.ndarray | None = None
-        self._balance = ""
+        self._drags: deque[tuple[str, float | None, Any]] = deque()  # what the mouse did since the last picture
+        self._dragged: np.ndarray | None = None  # where the point was when it was grabbed
+        self._known: dict[str, Any] = {}  # inputs that the sliders show,
+        self._known_pull: np.ndarray | None = None  # pull,
+        self._known_point = robot.point  # and point
         seen = robot.snapshot()
+        self._weight = seen.energy[2]  # J, at the beginning: its zero is where somebody put it
         self.stage = Stage(server, actors_of(robot.system), self.places(seen))
         self.stage.add_ground()
         position, look_at = self.stage.camera()
@@ -53,21 +57,18 @@ class LiveView(Served):
     def _add_scene(self) -> None:
         scene, size = self.server.scene, self.stage.size
         self.arrow = scene.add_arrows(
-            "/pull/force", np.zeros((1, 2, 3), dtype=np.float32), rgb("accent"), shaft_radius=0.006 * size,
+            "/robot/pull", np.zeros((1, 2, 3), dtype=np.float32), rgb("accent"), shaft_radius=0.006 * size,
             head_radius=0.016 * size, head_length=0.04 * size, visible=False,
         )  # fmt: skip
         self.trail = scene.add_line_segments(
-            "/trail",
+            "/robot/trail",
             np.zeros((1, 2, 3), dtype=np.float32),
             rgb("gold"),
             thickness=2.0,
             visible=False,
             thickness_units="screen",
         )
-        self.handle = scene.add_transform_controls(
-            "/pull/handle", scale=0.16 * size, disable_rotations=True, depth_test=False, visible=bool(self.robot.points)
-        )
-        self.handle.on_update(self._handle_moved)
+        self.stage.on_drag(lambda *what: self._drags.append(what))
 
     def _add_panel(self) -> None:
         gui, robot = self.server.gui, self.robot
@@ -82,7 +83,7 @@ class LiveView(Served):
                 for name in robot.names:
                     self._add_slider(name)
         if robot.points:
-            with gui.add_folder("pull"):
+            with gui.add_folder("pull, or drag with the mouse", expand_by_default=False):
                 self.point = gui.add_dropdown("at", tuple(robot.points), initial_value=robot.point)
                 self.point.on_update(lambda e: self._by_hand(e, robot.set_point, self.point.value))
                 reach = robot.pull_range
@@ -93,9 +94,8 @@ class LiveView(Served):
                     slider.on_update(lambda e: self._by_hand(e, robot.set_pull, [s.value for s in self.pulls]))
                 gui.add_button("let go").on_click(lambda _: self.let_go())
         with gui.add_folder("plots"):
-            self.tip_name = robot.point
-            self.tip_plot = ScrollingPlot(gui, self.tip_name or "point", ["x", "y", "z"], "m")
-            self.energy_plot = ScrollingPlot(gui, "energy", ["kinetic", "elastic", "weight"], "J")
+            self.point_plot = ScrollingPlot(gui, robot.point or "point", ["x", "y", "z"], "m")
+            self.energy_plot = ScrollingPlot(gui, "energy", ["kinetic", "elastic", "weight, change"], "J")
         with gui.add_folder("look", expand_by_default=False):
             self._add_look(gui)
 
@@ -107,8 +107,7 @@ class LiveView(Served):
         self.frames.on_update(lambda _: self.stage.show_frames(self.frames.value))
         self.trailing = gui.add_checkbox("trail", False)
         self.trailing.on_update(lambda _: self._trail.clear())
-        self.dragging = gui.add_checkbox("handle to drag", True)
-        self.dragging.on_update(lambda _: setattr(self.handle, "visible", self.dragging.value))
+        self.following = gui.add_checkbox("camera follows", False)
         self.speed = gui.add_slider("speed", 0.05, 2.0, 0.05, robot.speed)
         self.speed.on_update(lambda _: setattr(robot, "speed", float(self.speed.value)))
         hint = "Damping in proportion to the mass, besides what the model has. 0 is the model itself."
@@ -139,46 +138,56 @@ class LiveView(Served):
         """Back to the beginning, sliders too."""
         self.robot.reset()
         self._trail.clear()
-        self.tip_plot.clear()
+        self.point_plot.clear()
         self.energy_plot.clear()
         self._dragged = None
-        now = self.robot.inputs_now()
-        for name, slider in self.sliders.items():
-            slider.value = float(np.clip(now[name], slider.min, slider.max))
-        self._show_pull()
+        self._follow()
 
     def let_go(self) -> None:
         """No pull any more."""
         self._dragged = None
         self.robot.set_pull(np.zeros(3))
-        self._show_pull()
 
-    def _handle_moved(self, event: Any) -> None:
+    def _drag(self, part: str, s: float | None, event: Any) -> None:
+        """The force grows with the way of the mouse from where the point was grabbed."""
         if event.phase == "end":
             self.let_go()
             return
         if event.phase == "start" or self._dragged is None:
-            self._dragged = self.robot.snapshot().point
-        self._drag()
+            self.robot.grab(part, s)
+            self._dragged = np.asarray(event.end_position)
+        pull = 4.0 * self.robot.pull_range / self.stage.size * (np.asarray(event.end_position) - self._dragged)
+        self.robot.set_pull(pull * min(1.0, self.robot.pull_range / max(float(np.linalg.norm(pull)), 1e-12)))
 
-    def _drag(self) -> None:
-        """The force grows with the way of the handle from where the point was grabbed."""
-        if self._dragged is None:
-            return
-        way = np.asarray(self.handle.position) - self._dragged
-        reach = self.robot.pull_range
-        self.robot.set_pull(np.clip(2.0 * reach / self.stage.size * way, -reach, reach))
-        self._show_pull()
-
-    def _show_pull(self) -> None:
-        if self.robot.points:
-            for slider, value in zip(self.pulls, self.robot.pull, strict=True):
-                slider.value = float(value)
+    def _follow(self) -> None:
+        """Sliders go with inputs that follow a program, and with what the mouse or Python set."""
+        robot, known = self.robot, self._known
+        with robot.lock:
+            goals = robot.goals()
+            for name, slider in self.sliders.items():
+                if robot.follows_time(name) or known.get(name) is not robot.signals[name]:
+                    known[name] = robot.signals[name]
+                    slider.value = float(np.clip(goals[name], slider.min, slider.max))
+            if robot.points and self._known_pull is not robot.pull:
+                self._known_pull = robot.pull
+                for slider, value in zip(self.pulls, robot.pull, strict=True):
+                    slider.value = float(np.clip(round(value / slider.step) * slider.step, slider.min, slider.max))
+            if self._known_point != robot.point:
+                self._known_point = robot.point
+                self.point.options, self.point.value = tuple(robot.points), robot.point
+                self.point_plot.begin(robot.point)
 
     def _by_hand(self, event: Any, action: Any, *arguments: Any) -> None:
         """Do what a person asked for; what the program itself sets has no client."""
         if event.client is not None:
-            self._say(action, *arguments)
+            robot = self.robot
+            with robot.lock:
+                signals, pull = dict(robot.signals), robot.pull
+                self._say(action, *arguments)
+                # the page shows that already; to send it back would tear the slider out of the hand
+                self._known.update({name: new for name, new in robot.signals.items() if new is not signals[name]})
+                if robot.pull is not pull:
+                    self._known_pull = robot.pull
 
     def _say(self, action: Any, *arguments: Any) -> None:
         """Do what was asked; what cannot be is said on the page."""
@@ -213,13 +222,16 @@ class LiveView(Served):
 
     def tick(self, wall: float) -> None:
         """Move on by ``wall`` seconds of the clock, and show it."""
+        while self._drags:
+            self._say(self._drag, *self._drags.popleft())
         self.robot.advance(wall)
         if not self.robot.paused:
             self._clock += wall
         seen = self.robot.snapshot()
         if not self.robot.paused:
-            self.tip_plot.add(self._clock, *seen.point)
-            self.energy_plot.add(self._clock, *seen.energy)
+            self.point_plot.add(self._clock, *seen.point)
+            kinetic, elastic, weight = seen.energy
+            self.energy_plot.add(self._clock, kinetic, elastic, weight - self._weight)
         if self.server.get_clients():
             self.draw(seen)
             self._shown.append(clock.perf_counter())
@@ -229,17 +241,14 @@ class LiveView(Served):
         now = clock.perf_counter()
         if now >= self._due["plots"]:
             self._due["plots"] = now + 1.0 / _PLOTS
-            self.tip_plot.show()
+            self.point_plot.show()
             self.energy_plot.show()
             if self.trailing.value:
                 self._show_trail()
         if now >= self._due["words"]:
             self._due["words"] = now + 1.0 / _WORDS
             self.status.content = self.words(seen)
-            for name, signal in self.robot.given.items():  # sliders of inputs that follow a program go with it
-                if callable(signal) and self.robot.signals[name] is signal:
-                    slider = self.sliders[name]
-                    slider.value = float(np.clip(seen.inputs[name], slider.min, slider.max))
+            self._follow()
 
     def places(self, seen: Snapshot) -> dict[str, Place]:
         """Where the parts are in a snapshot."""
@@ -254,16 +263,18 @@ class LiveView(Served):
         system = self.robot.system
         q = {rod.name: seen.q[system.coordinates(rod)] for rod in system.mechanism.rods if rod in system.blocks}
         full = {name: high for name, (_, high) in self.robot.ranges.items()}
-        self.stage.draw(self.places(seen), q, seen.inputs, full)
+        places = self.places(seen)
+        self.stage.draw(places, q, seen.inputs, full)
+        shift = self.stage.follow(places, self.following.value)
+        if shift.any():
+            self.stage.world.position = self.stage.world.position + shift
         force = float(np.linalg.norm(seen.pull))
         pulls = force > 1e-9 * self.robot.pull_range
         if pulls:
-            way = 0.5 * self.stage.size / self.robot.pull_range * seen.pull
+            way = 0.25 * self.stage.size / self.robot.pull_range * seen.pull
             self.arrow.points = np.array([[seen.point, seen.point + way]], dtype=np.float32)
         if self.arrow.visible != pulls:
             self.arrow.visible = pulls
-        if self._dragged is None and self.robot.points:
-            self.handle.position = seen.point
         self._trail.append(seen.point)
 
     def _show_trail(self) -> None:
@@ -284,7 +295,6 @@ class LiveView(Served):
         first = f"<b>{doing}</b> &nbsp; t = {seen.time:.2f} s"
         if robot.mode == "dynamics" and not robot.paused:
             first += f" &nbsp; {robot.ratio * robot.speed:.2f}&times; real time"
-        first += f" &nbsp; {self.pictures:.0f} pictures/s"
         found = robot.check_balance()
         if found is None:
             second = f"<span style='color:{COLOURS['grey']}'>no equilibrium found for these inputs</span>"
@@ -292,19 +302,11 @@ class LiveView(Served):
             second = f"<span style='color:{COLOURS['rod']}'>equilibrium: stable</span>"
         else:
             second = f"<span style='color:{COLOURS['accent']}'><b>equilibrium: unstable</b></span>"
-        lines = [first, second, self._scale()]
+        second += f" &nbsp; {self.pictures:.0f} pictures/s"
+        lines = [first, second, self.stage.scale()]
         if robot.trouble:
             lines.append(f"<span style='color:{COLOURS['accent']}'>{_escape(robot.trouble)}</span>")
-        style = "font-size:0.82em;line-height:1.5;padding:0 0.8em"
-        return f"<div style='{style}'>{'<br>'.join(filter(None, lines))}</div>"
-
-    def _scale(self) -> str:
-        colours = self.stage.colours
-        if colours is None:
-            return ""
-        ramp = "linear-gradient(90deg,#1d4e6e,#12858f,#6fb98f,#f0b840,#e4572e)"
-        bar = f"<span style='display:inline-block;width:7em;height:0.7em;border-radius:3px;background:{ramp}'></span>"
-        return f"{self.stage.measure} 0 {bar} {colours.largest:.3g} {colours.unit}"
+        return paragraph(*lines)
 
 
 def _escape(text: str) -> str:

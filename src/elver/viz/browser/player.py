@@ -19,7 +19,7 @@ from elver.errors import BadInput
 from elver.io import loads
 from elver.system import System
 from elver.viz.browser.plots import LinkedPlot
-from elver.viz.browser.server import Served
+from elver.viz.browser.server import Served, paragraph
 from elver.viz.browser.shapes import MEASURES
 from elver.viz.browser.stage import Actors, Place, Stage, actors_of, actors_of_cast, rgb
 from elver.viz.history import Cast, cast_of
@@ -107,40 +107,46 @@ class Player(Served):
         self.trails: list[list[tuple[np.ndarray, Any]]] = []
         self._build_scene()
         self._build_panel()
-        self._middle = self._centre()
         self.draw()
 
     def _build_scene(self) -> None:
         scene = self.server.scene
         for k, recording in enumerate(self.recordings):
             root = f"/run{k + 1}"
-            frame = scene.add_frame(root, show_axes=False)
             stage = Stage(self.server, recording.actors, recording.places(0), root)
             ways = np.concatenate([way.reshape(-1, 3) for way in recording.cast.traces])
             stage.low, stage.high = np.minimum(stage.low, ways.min(axis=0)), np.maximum(stage.high, ways.max(axis=0))
-            if k == 0:
-                stage.add_ground()
-                self.offset = np.array([1.25 * max(stage.size, float(stage.high[0] - stage.low[0])), 0.0, 0.0])
-            else:
-                frame.position = self.offset
             lines = []
             for n, way in enumerate(recording.cast.traces):
                 line = scene.add_line_segments(
                     f"{root}/trail{n}",
                     np.tile(way[0], (1, 2, 1)).astype(np.float32),
                     rgb("gold"),
-                    thickness=2.0,
+                    thickness=3.0,
                     thickness_units="screen",
                 )
                 lines.append((way, line))
             self.trails.append(lines)
             self.stages.append(stage)
-        position, look_at = self.stages[0].camera()
-        shift = 0.5 * self.offset * (len(self.stages) - 1)
-        away = (position - look_at) * (1.0 + 0.6 * (len(self.stages) - 1))
-        self.server.initial_camera.position = look_at + shift + away
-        self.server.initial_camera.look_at = look_at + shift
-        self.server.initial_camera.fov = np.radians(40.0)
+        first, last = self.stages[0], self.stages[-1]
+        if last is not first:
+            self._set_beside(first, last)
+        first.add_ground()
+        camera = self.server.initial_camera
+        camera.position, camera.look_at = first.camera()
+        camera.fov = np.radians(40.0)
+
+    def _set_beside(self, first: Stage, second: Stage) -> None:
+        """The second run right of the first, names above both."""
+        way = np.array([float(first.high[0] - second.low[0]) + 0.5 * first.size, 0.0, 0.0])
+        second.world.position = way
+        for name, stage in zip(self.names, self.stages, strict=True):
+            above = 0.5 * (stage.low + stage.high)
+            above[2] = stage.high[2] + 0.15 * stage.size
+            self.server.scene.add_label(
+                f"{stage.root}/name", name, position=above, anchor="bottom-center", font_screen_scale=1.3
+            )
+        first.low, first.high = np.minimum(first.low, way + second.low), np.maximum(first.high, way + second.high)
 
     def _build_panel(self) -> None:
         gui = self.server.gui
@@ -152,8 +158,9 @@ class Player(Served):
         self.buttons.on_click(lambda _: self.press(self.buttons.value))
         self.speed = gui.add_slider("speed", 0.05, 4.0, 0.05, 1.0)
         self.speed.on_update(lambda _: setattr(self, "rate", float(self.speed.value)))
-        self.repeat = gui.add_checkbox("again at the end", True)
+        self.repeat = gui.add_checkbox("repeat", True)
         self.trailing = gui.add_checkbox("trails", True)
+        self.trailing.on_update(lambda _: self._drawn.clear())
         self.follow = gui.add_checkbox("camera follows", False)
         known = any(r.q is not None for r in self.recordings)
         self.measure = gui.add_dropdown("colour", (*(MEASURES if known else ("curvature",)), "none"))
@@ -172,26 +179,27 @@ class Player(Served):
         curves = dict(zip(("x", "y", "z"), way.T, strict=True))
         self.plots.append(LinkedPlot(gui, f"{prefix}{part}", recording.time, curves, "m"))
         run = recording.run
-        kinds = ("kinetic", "elastic", "total")
-        energies = {kind: run[f"energy/{kind}"].values for kind in kinds if f"energy/{kind}" in run}
+        energies = {kind: run[f"energy/{kind}"].values for kind in ("kinetic", "elastic") if f"energy/{kind}" in run}
+        if "energy/total" in run:  # its zero is where somebody put it
+            energies["total, change"] = run["energy/total"].values - run["energy/total"].values[0]
         if energies and all(e.shape == recording.time.shape for e in energies.values()):
             self.plots.append(LinkedPlot(gui, f"{prefix}energy", recording.time, energies, "J"))
 
     def _show_frames(self) -> None:
         for stage in self.stages:
             stage.show_frames(self.frames.value)
-        self._drawn = []
+        self._drawn.clear()
 
     def _choose(self) -> None:
         for stage in self.stages:
             stage.choose(self.measure.value)
-        self._drawn = []
+        self._drawn.clear()
 
     # What a person does -------------------------------------------------------------------------------------
 
     def _moved(self, event: Any) -> None:
         if event.client is not None:  # what the program itself sets has no client
-            self.seek(float(self.slider.value))
+            self._go(float(self.slider.value))
 
     def press(self, what: str) -> None:
         """Play, pause, or go to the start."""
@@ -205,6 +213,10 @@ class Player(Served):
 
     def seek(self, t: float) -> None:
         """Go to ``t`` [s] and stay there."""
+        self._go(t)
+        self.slider.value = self.t
+
+    def _go(self, t: float) -> None:
         with self._lock:
             self.t, self.playing = float(np.clip(t, self.start_time, self.end_time)), False
 
@@ -249,20 +261,18 @@ class Player(Served):
         """Show all runs at the present time."""
         for recording, stage, lines in zip(self.recordings, self.stages, self.trails, strict=True):
             k = recording.step_at(self.t)
+            stage.colours = self.stages[0].colours or stage.colours  # one scale, so that runs can be compared
             stage.draw(recording.places(k), recording.coordinates(k), recording.inputs(k), recording.full)
             for way, line in lines:
                 if line.visible != self.trailing.value:
                     line.visible = self.trailing.value
                 if self.trailing.value:
                     self._draw_trail(way[: k + 1], line)
-        middle = self._centre()
-        if self.follow.value:
-            for client in self.server.get_clients().values():
-                shift = middle - self._middle
-                with client.atomic():
-                    client.camera.position = client.camera.position + shift
-                    client.camera.look_at = client.camera.look_at + shift
-        self._middle = middle
+        first = self.recordings[0]
+        shift = self.stages[0].follow(first.places(first.step_at(self.t)), self.follow.value)
+        if shift.any():
+            for stage in self.stages:
+                stage.world.position = stage.world.position + shift
 
     @staticmethod
     def _draw_trail(way: np.ndarray, line: Any) -> None:
@@ -275,21 +285,13 @@ class Player(Served):
         line.points = np.stack([points[:-1], points[1:]], axis=1)
         line.colors = np.repeat(colour.astype(np.uint8)[:, None], 2, axis=1)
 
-    def _centre(self) -> np.ndarray:
-        first = self.recordings[0]
-        places = first.places(first.step_at(self.t))
-        return np.mean([at.position.mean(axis=0) for at in places.values()], axis=0)
-
     def words(self) -> str:
         """The status in HTML."""
         doing = "playing" if self.playing else "paused"
-        scale = next((s.colours for s in self.stages if s.colours is not None), None)
-        text = f"<b>{doing}</b> &nbsp; t = {self.t:.3f} of {self.end_time:g} s"
-        if scale is not None:
-            text += f"<br>{self.stages[0].measure}: 0 to {scale.largest:.3g} {scale.unit}"
         states = [str(r.run.attrs.get("status", "complete")) for r in self.recordings]
-        text += "".join(f"<br>{name}: {s}" for name, s in zip(self.names, states, strict=True) if s != "complete")
-        return f"<div style='font-size:0.82em;line-height:1.5;padding:0 0.8em'>{text}</div>"
+        broken = (f"{name}: {state}" for name, state in zip(self.names, states, strict=True) if state != "complete")
+        text = f"<b>{doing}</b> &nbsp; t = {self.t:.3f} of {self.end_time:g} s"
+        return paragraph(text, self.stages[0].scale() or self.stages[-1].scale(), *broken)
 
 
 def _system_of(run: xr.Dataset) -> System | None:

@@ -14,19 +14,15 @@ __all__ = ["LinkedPlot", "ScrollingPlot"]
 _STROKES = ("rod", "accent", "gold", "violet", "grey", "ink")
 
 
-def _options(title: str, names: list[str], unit: str, markers: int = 0) -> dict[str, Any]:
+def _options(title: str, names: list[str], unit: str) -> dict[str, Any]:
     series: list[dict[str, Any]] = [{"label": "t [s]"}]
     for k, name in enumerate(names):
-        colour = COLOURS[_STROKES[k % len(_STROKES)]]
-        series.append({"label": name, "stroke": colour, "width": 2})
-    for k in range(markers):
-        colour = COLOURS[_STROKES[k % len(_STROKES)]]
-        series.append({"label": "", "stroke": colour, "points": {"show": True, "size": 9, "fill": colour}})
+        series.append({"label": name, "stroke": COLOURS[_STROKES[k % len(_STROKES)]], "width": 2})
     return {
         "series": tuple(series),
         "title": f"{title} [{unit}]",
         "scales": {"x": {"time": False}},
-        "axes": ({"size": 26}, {"size": 52}),
+        "axes": ({"size": 28, "ticks": {"size": 4}}, {"size": 52, "ticks": {"size": 4}}),
         "legend": {"show": True},
         "height": 170,
     }
@@ -36,7 +32,7 @@ class ScrollingPlot:
     """The last ``span`` seconds of a few numbers."""
 
     def __init__(self, gui: Any, title: str, names: list[str], unit: str, span: float = 10.0) -> None:
-        self.span, self.rows = span, deque[tuple[float, ...]]()
+        self.unit, self.span, self.rows = unit, span, deque[tuple[float, ...]]()
         self.width = len(names) + 1
         self.handle = gui.add_uplot(tuple(np.zeros(2) for _ in range(self.width)), **_options(title, names, unit))
 
@@ -50,6 +46,11 @@ class ScrollingPlot:
         """Begin anew."""
         self.rows.clear()
 
+    def begin(self, title: str) -> None:
+        """Begin anew with something else."""
+        self.clear()
+        self.handle.title = f"{title} [{self.unit}]"
+
     def show(self) -> None:
         """Send what there is."""
         if len(self.rows) >= 2:
@@ -59,28 +60,31 @@ class ScrollingPlot:
 
 
 class LinkedPlot:
-    """Whole curves over time with a dot on each where the playback is."""
+    """Whole curves over time with a line where the playback is."""
 
     def __init__(self, gui: Any, title: str, time: np.ndarray, curves: dict[str, np.ndarray], unit: str) -> None:
         keep = np.unique(np.linspace(0, time.size - 1, min(time.size, 400)).round().astype(int))
         self.time = time[keep]
         self.curves = [np.asarray(curve, dtype=float)[keep] for curve in curves.values()]
-        self.blank = [np.full(self.time.size, np.nan) for _ in self.curves]
-        self.at = -1
-        options = _options(title, list(curves), unit, markers=len(self.curves))
+        known = np.concatenate([curve[np.isfinite(curve)] for curve in self.curves])
+        low, high = float(known.min(initial=0.0)), float(known.max(initial=0.0))
+        margin = 0.05 * (high - low) or 1.0
+        self.low, self.high = low - margin, high + margin
+        self.at = 0
+        options = _options(title, [*curves, "now"], unit)
+        options["series"][-1].update(stroke=COLOURS["ink"], width=1)
+        options["scales"]["y"] = {"range": (self.low, self.high)}  # given, since gaps have no largest value
         self.handle = gui.add_uplot(self._data(0), **options)
 
     def show(self, t: float) -> None:
-        """Move the dots to ``t`` [s]."""
+        """Move the line to ``t`` [s]."""
         k = int(np.argmin(np.abs(self.time - t)))
         if k != self.at:
             self.at = k
             self.handle.data = self._data(k)
 
     def _data(self, k: int) -> tuple[np.ndarray, ...]:
-        dots = []
-        for curve, blank in zip(self.curves, self.blank, strict=True):
-            dot = blank.copy()
-            dot[k] = curve[k]
-            dots.append(dot)
-        return (self.time, *self.curves, *dots)
+        """The instant of the line stands there twice: at its lower and at its upper end."""
+        line = np.full(self.time.size + 1, np.nan)
+        line[k : k + 2] = self.low, self.high
+        return (*(np.insert(row, k, row[k]) for row in (self.time, *self.curves)), line)

@@ -19,7 +19,7 @@ from elver.rods import Rod
 from elver.viz.measures import MEASURES, RAMP, RodMeasures, turning
 from elver.viz.tube import Surface
 
-__all__ = ["MEASURES", "Colours", "RodSkin", "ball", "disk", "interpolation", "open_tube", "triangles"]
+__all__ = ["MEASURES", "RAMP", "Colours", "RodSkin", "ball", "disk", "interpolation", "open_tube", "triangles"]
 
 
 @dataclass

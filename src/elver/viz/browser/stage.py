@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from elver.mechanism import Fixed, Frame
 from elver.rods import Rod
 from elver.system import System
 from elver.viz.bodies import solid
-from elver.viz.browser.shapes import MEASURES, Colours, RodSkin, ball, disk, interpolation, open_tube, triangles
+from elver.viz.browser.shapes import MEASURES, RAMP, Colours, RodSkin, ball, disk, interpolation, open_tube, triangles
 from elver.viz.history import Cast
 from elver.viz.scene import nice_step
 from elver.viz.style import COLOURS
@@ -108,6 +109,8 @@ class Stage:
         self._handles: dict[str, Any] = {}
         self._lines: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
         self.frames_shown = False
+        self.middle = points.mean(axis=0)
+        self.world = self.scene.add_frame(root, show_axes=False)
         self._show_all(places)
 
     # Setting up ---------------------------------------------------------------------------------------------
@@ -178,28 +181,21 @@ class Stage:
         return max(float(half[0 if frame.s < 0.5 * frame.part.length else -1].max()), self.least_radius)
 
     def add_ground(self) -> None:
-        """A floor with a grid of known size below everything, that takes the shadow."""
+        """A floor with a grid of known size below everything, and a lamp above whose shadow it takes."""
         self.cell = nice_step(2.0 * self.size, 10)
         self.floor = self._floor_below(float(self.low[2]))
-        centre = np.round(0.5 * (self.low + self.high)[:2] / self.cell) * self.cell
-        half = 12 * self.cell
-        self._handles["ground"] = self.scene.add_frame(
-            f"{self.root}/ground", show_axes=False, position=(*centre, self.floor)
-        )
-        corners = half * np.array([(-1.0, -1.0, 0.0), (1.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
-        # below the lines by what no eye sees: surfaces in one place would flicker
-        self.scene.add_mesh_simple(
-            f"{self.root}/ground/floor", corners - [0.0, 0.0, 2e-3 * self.size], np.array([(0, 1, 2), (0, 2, 3)]),
-            color=rgb("floor"), receive_shadow=0.25, cast_shadow=False, side="double",
+        middle = 0.5 * (self.low + self.high)
+        self._handles["ground"] = self.scene.add_grid(
+            f"{self.root}/ground", width=24 * self.cell, height=24 * self.cell, cell_size=self.cell,
+            section_size=24 * self.cell, section_thickness=0.0, cell_color=rgb("shadow"), plane_color=rgb("floor"),
+            plane_opacity=1.0, shadow_opacity=0.3, fade_distance=24 * self.cell,
+            position=(*np.round(middle[:2] / self.cell) * self.cell, self.floor),
         )  # fmt: skip
-        at = np.arange(-12, 13) * self.cell
-        ends = np.array([-half, half])
-        lines = [[(x, ends[0], 0.0), (x, ends[1], 0.0)] for x in at] + [
-            [(ends[0], y, 0.0), (ends[1], y, 0.0)] for y in at
-        ]
-        self.scene.add_line_segments(
-            f"{self.root}/ground/grid", np.array(lines, dtype=np.float32), rgb("shadow"), thickness=1.0,
-            thickness_units="screen",
+        # It gives no light, only shadow: narrow, so that thin rods have one.
+        radius, height = 0.6 * (self.size + float(np.linalg.norm(self.high - self.low))), 6.0 * self.size
+        self.scene.add_light_spot(
+            f"{self.root}/lamp", position=middle + height * np.eye(3)[2], direction=(0.0, 0.0, -1.0), decay=0.0,
+            angle=float(np.arctan2(radius, height)), intensity=1e-3, cast_shadow=True,
         )  # fmt: skip
 
     def _floor_below(self, lowest: float) -> float:
@@ -208,21 +204,51 @@ class Stage:
 
     def camera(self) -> tuple[np.ndarray, np.ndarray]:
         """Place of a camera that sees everything, and what it looks at."""
-        low, high = np.minimum(self.low, self.high), np.maximum(self.low, self.high)
-        look_at = 0.5 * (low + high)
-        span = high - low
-        flat = span[2] < 0.15 * max(span[0], span[1], 1e-9) and self.size > 0.0
-        e, a = np.radians([58.0 if flat else 20.0, -78.0 if flat else -58.0])
+        look_at = 0.5 * (self.low + self.high)
+        span = self.high - self.low
+        flat = span[2] < 0.15 * max(span[0], span[1])
+        e, a = np.radians([66.0 if flat else 20.0, -90.0 if flat else -58.0])
         direction = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         right = np.array([-np.sin(a), np.cos(a), 0.0])
-        look_at = look_at + 0.25 * self.size * right  # the robot stands left of the panel
-        return look_at + 2.2 * self.size * direction, look_at
+        reach = max(self.size, 0.9 * float(np.linalg.norm(span)))
+        look_at = look_at + 0.25 * reach * right  # the robot stands left of the panel
+        return look_at + (1.9 if flat else 2.2) * reach * direction, look_at
 
     # Moving -------------------------------------------------------------------------------------------------
 
     def choose(self, measure: str) -> None:
         """Colour rods by a measure, or by "none"."""
         self.measure, self.colours = measure, None
+
+    def scale(self) -> str:
+        """What the colours mean, in HTML."""
+        if self.colours is None:
+            return ""
+        look = f"display:inline-block;width:7em;height:0.7em;background:linear-gradient(90deg,{','.join(RAMP)})"
+        bar = f"<span style='{look}'></span>"
+        return f"{self.measure} 0 {bar} {self.colours.largest:.3g} {self.colours.unit}"
+
+    def on_drag(self, dragged: Callable[[str, float | None, Any], None]) -> None:
+        """Call ``dragged(part, s, event)`` in order while a mouse drags a part: a rod at arc length ``s``, a body."""
+
+        def listen(handle: Any, where: Callable[[int], tuple[str, float | None]]) -> None:
+            # a coroutine, since viser runs plain functions in threads, in any order
+            async def heard(event: Any) -> None:
+                dragged(*where(event.instance_index or 0), event)
+
+            handle.on_drag("left")(heard)
+
+        rods, n = list(self.actors.rods), self.pieces
+        if rods:
+            listen(self._handles["tubes"], lambda k: (rods[k // n], float(self._skins[rods[k // n]].middle[k % n])))
+            listen(self._handles["caps"], lambda k: (rods[k // 2], float(self._skins[rods[k // 2]].s[-(k % 2)])))
+        for name in self.actors.bodies:
+            listen(self._handles[f"body {name}"], partial(_body, name))
+
+    def follow(self, places: Mapping[str, Place], followed: bool) -> np.ndarray:
+        """How far to move the world so that the robot stays where it was seen before; the camera is the person's."""
+        before, self.middle = self.middle, _points(places).mean(axis=0)
+        return (before - self.middle) if followed else np.zeros(3)
 
     def show_frames(self, shown: bool) -> None:
         """Axes at the ends of rods and on bodies."""
@@ -354,6 +380,10 @@ class Stage:
     def place_of(self, frame: Frame, places: Mapping[str, Place]) -> np.ndarray:
         """World position (3,) of a frame."""
         return _frame_at(frame, places)[0]
+
+
+def _body(name: str, _: int) -> tuple[str, None]:
+    return name, None
 
 
 def _set(handle: Any, name: str, value: np.ndarray, exact: bool = False) -> None:

@@ -115,11 +115,14 @@ class Page:
             time.sleep(0.1)
         raise AssertionError(f"the page never came to: {script}")
 
-    def mouse(self, x: float, y: float) -> None:
-        """A click."""
-        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-            button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
-            self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, **button)
+    def mouse_to(self, x: float, y: float, held: bool = False) -> None:
+        """Move the mouse, with its left button held or not."""
+        button = {"button": "left", "buttons": 1} if held else {}
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, **button)
+
+    def mouse_button(self, kind: str, x: float, y: float) -> None:
+        """Press the left button (``mousePressed``), or release it (``mouseReleased``)."""
+        self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def picture(self, path: Path | None = None) -> bytes:
         """What the window shows, as PNG."""

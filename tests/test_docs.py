@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -25,7 +28,7 @@ MADE = {"gallery", "_build", "reference.md"}  # from the code, see docs/pages.py
 WRITTEN = [page for page in sorted(DOCS.rglob("*.md")) if page.relative_to(DOCS).parts[0] not in MADE]
 PAGES = [*WRITTEN, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 THEORY = [page for page in sorted((DOCS / "theory").glob("*.md")) if page.name != "index.md"]
-ELSEWHERE = ("make ", "pip ", "ssh ", ".venv/bin/")  # they install, or do what other commands here do
+ELSEWHERE = ("make ", "pip ", "ssh ", ". .venv/")  # they set up a machine, or run what runs here already
 
 
 def name_of(page: Path) -> str:
@@ -74,11 +77,28 @@ def shown(command: str, folder: Path) -> None:
             process.kill()
 
 
+_NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
+
+
+def compare(printed: str, expected: str) -> None:
+    """Printed text is as shown on the page, numbers to one and a half units of the last digit shown there."""
+    assert _NUMBER.sub("#", printed).split() == _NUMBER.sub("#", expected).split(), printed
+    for one, other in zip(_NUMBER.findall(printed), _NUMBER.findall(expected), strict=True):
+        digits = len(other.partition("e")[0].partition(".")[2])
+        exponent = int(other.partition("e")[2] or 0)
+        assert abs(float(one) - float(other)) <= 1.5 * 10.0 ** (exponent - digits), printed
+
+
 def played(page: Path, folder: Path) -> None:
     space: dict[str, object] = {"__name__": "__page__"}
+    printed = ""
     for kind, text in blocks(page):
         if kind == "python":
-            exec(compile(text, page.name, "exec"), space)
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(text, page.name, "exec"), space)
+            printed = out.getvalue()
+        elif kind == "text":
+            compare(printed, text)
         elif kind == "console":
             for line in text.splitlines():
                 typed(line, folder)
@@ -116,8 +136,10 @@ def test_the_commands_of_the_readme_run_in_a_shell(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_block_is_forgotten(page: Path) -> None:
+    kinds = [kind for kind, _ in blocks(page)]
+    assert all(before == "python" for before, kind in pairwise(["", *kinds]) if kind == "text")
     for kind, text in blocks(page):
-        assert kind in ("", "python", "console", "toml") or kind.startswith("{"), f"{kind}: who runs it?"
+        assert kind in ("", "python", "text", "console", "toml") or kind.startswith("{"), f"{kind}: who runs it?"
         if kind == "":  # formulas and the like
             assert not re.search(r"^(elver|pip|make|import|from|print\(|\w+ = ev\.|ev\.)\b", text, re.M), text
 

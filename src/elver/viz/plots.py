@@ -136,19 +136,26 @@ def _distances(axes: Axes, cast: Cast) -> None:
 
 
 def energy(run: xr.Dataset, *, axes: Axes | None = None) -> Figure:
-    """Kinetic, elastic, gravity and total energy over time, those of them that the run holds and that are not zero."""
+    """Kinetic, elastic, gravity and total energy over time, those of them that the run holds and that are not zero.
+
+    The energy of gravity, which is known up to a constant, is counted from the start of the run, and so is the total.
+    """
     held = [name for name in ("kinetic", "elastic", "gravity", "total") if f"energy/{name}" in run]
     if not held:
         raise BadInput("no energy to draw: the run needs a variable like energy/total (time) in J")
     held = [name for name in held if name == "total" or np.any(run[f"energy/{name}"].values)]
     with style():
         axes = _axes(axes)
+        level = run["energy/gravity"].values[0] if "gravity" in held else 0.0
+        level = level if np.isfinite(level) else 0.0
         for name in held:
             values = run[f"energy/{name}"]
             time = values.coords[values.dims[0]].values
-            width = 2.4 if name == "total" else 1.6
-            axes.plot(time, values.values, color=ENERGY_COLOURS[name], label=name, linewidth=width)
-        open_axes(axes, "energy", "energy [J]")
+            from_level = values.values - (level if name in ("gravity", "total") else 0.0)
+            # the total lies below, and is wide: where another line is all of it, both are seen
+            width, layer = (3.6, 1.9) if name == "total" else (1.6, 2.0)
+            axes.plot(time, from_level, color=ENERGY_COLOURS[name], label=name, linewidth=width, zorder=layer)
+        open_axes(axes, "energy", "energy [J], gravity 0 at the start" if level else "energy [J]")
         legend_above(axes)
     return _figure(axes)
 

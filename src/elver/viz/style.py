@@ -64,6 +64,8 @@ RC: Mapping[str, Any] = MappingProxyType(
         "ytick.color": COLOURS["ink"],
         "xtick.major.size": 0,
         "ytick.major.size": 0,
+        "xtick.major.pad": 6,
+        "ytick.major.pad": 5,
         "legend.frameon": False,
     }
 )

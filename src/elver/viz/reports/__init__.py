@@ -25,11 +25,12 @@ import numpy as np
 import xarray as xr
 
 from elver.errors import BadInput
+from elver.system import System
 from elver.viz.history import Cast, cast_of
 from elver.viz.measures import RAMP
-from elver.viz.reports.charts import FORMATS, Chart, charts_of
+from elver.viz.reports.charts import FORMATS, Chart, charts_of, is_branch
 from elver.viz.reports.playback import Playback, playback_of
-from elver.viz.reports.words import model_of, sections_of, summary_of
+from elver.viz.reports.words import model_of, sections_of, sentence_of, summary_of
 
 __all__ = ["report", "save_plots"]
 
@@ -62,9 +63,7 @@ def report(
         raise BadInput(f"this dataset holds several runs ({names}): take one out with io.part(runs, name)")
     cast = _cast(run)
     shown = str(title) or _title(run, cast)
-    system, _ = model_of(run)
-    playback = None if cast is None else playback_of(cast, run, system)
-    text = _page(run, cast, playback, shown, metrics or {}, command or f'ev.report(run, "{target.name}")')
+    text = _page(run, cast, shown, metrics or {}, command or f'ev.report(run, "{target.name}")')
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -124,19 +123,19 @@ def _cast(run: xr.Dataset) -> Cast | None:
 # ------------------------------------------------------------------------------------------- page
 
 
-def _page(
-    run: xr.Dataset, cast: Cast | None, playback: Playback | None, title: str, metrics: Mapping[str, Any], command: str
-) -> str:
+def _page(run: xr.Dataset, cast: Cast | None, title: str, metrics: Mapping[str, Any], command: str) -> str:
+    system, reason = model_of(run)
+    playback = None if cast is None else playback_of(cast, run, system)
     program = files(__package__).joinpath("player.js").read_text(encoding="utf-8")
     look = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode("ascii")
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
     body = [
-        _header(run, title),
-        *(_player(playback) if playback else ["<p>This run holds no rod or body to draw.</p>"]),
+        _header(run, title, system, drawn=playback is not None),
+        *(_player(playback) if playback else []),
         *_plots(list(charts_of(run, cast))),
-        *_numbers(run, cast, metrics),
-        *_model(run),
+        *_numbers(run, cast, playback, metrics),
+        *_model(run, system, reason),
         *_settings(run, playback, command),
     ]
     if playback:
@@ -161,18 +160,22 @@ def _escaped(text: Any) -> str:
     return html.escape(str(text), quote=True)
 
 
-def _header(run: xr.Dataset, title: str) -> str:
+def _header(run: xr.Dataset, title: str, system: System | None, *, drawn: bool) -> str:
     status = str(run.attrs.get("status", ""))
     parts = [f"<header><h1>{_escaped(title)}</h1>"]
     if status:
         kind = "badge" if status == "complete" else "badge warn"
         parts.append(f'<span class="{kind}">{_escaped(status.partition(":")[0])}</span>')
-    parts.append("</header>")
+    parts.append(f"</header>\n<p>{_escaped(sentence_of(system, run))}</p>")
     if status and status != "complete":
         why = "it was still being computed, or was killed, when this page was made" if status == "running" else status
         parts.append(f'<p class="note">This run is not complete: {_escaped(why)}. The page shows what there is.</p>')
-    if run.sizes.get("time", 0) == 0:
+    if is_branch(run):
+        parts.append("<p>A branch of equilibria: there is no motion to play.</p>")
+    elif run.sizes.get("time", 0) == 0:
         parts.append('<p class="note">This run holds no step.</p>')
+    elif not drawn:
+        parts.append("<p>This run holds no rod or body to draw.</p>")
     return "\n".join(parts)
 
 
@@ -198,10 +201,10 @@ def _player(playback: Playback) -> list[str]:
         '<div class="controls"><button id="play" type="button">Play</button>',
         '<input id="time" type="range" min="0" max="1000" step="any" value="0" aria-label="time">',
         '<span id="clock"></span>',
-        f'<label>speed <select id="speed">{options}</select></label>',
+        f'<label class="moving">speed <select id="speed">{options}</select></label>',
         choice if measures else "",
-        '<label><input id="follow" type="checkbox"> follow</label>',
-        '<label><input id="trails" type="checkbox" checked> trails</label>',
+        '<label class="moving"><input id="follow" type="checkbox"> follow</label>',
+        '<label class="moving"><input id="trails" type="checkbox" checked> trails</label>',
         '<button id="reset" type="button">Reset view</button></div></div>',
         '<p class="quiet">Drag to turn, wheel to come nearer, shift and drag to move, double click to start over; '
         "space plays and pauses, arrow keys step. A click on a plot goes to that time.</p>",
@@ -239,12 +242,16 @@ def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]], numbers: tuple[in
 # ---------------------------------------------------------------------------------------- numbers
 
 
-def _numbers(run: xr.Dataset, cast: Cast | None, metrics: Mapping[str, Any]) -> Iterator[str]:
+def _numbers(
+    run: xr.Dataset, cast: Cast | None, playback: Playback | None, metrics: Mapping[str, Any]
+) -> Iterator[str]:
     yield "<h2>Numbers</h2>"
     if metrics:
         yield _table(("metric", "value", "unit", "reference", "tolerance", "source"), _metric_rows(metrics), (1, 3, 4))
         yield "<h3>Of the run</h3>"
-    yield _table(("", "", ""), list(_run_rows(run)), (1,))
+    measures = [] if playback is None else playback.scene["measures"]
+    extremes = [(f"largest {each['name']} of a rod", f"{each['most']:.4g}", each["unit"]) for each in measures]
+    yield _table(("", "", ""), [*_run_rows(run), *extremes], (1,))
     if cast is not None:
         yield "<h3>Tips and bodies</h3>"
         head = ("place", "at the end [m]", "farthest from its start [m]", "largest mean speed of a step [m/s]")
@@ -268,6 +275,11 @@ def _number(value: Any) -> str:
 
 def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
     steps = run.sizes.get("time", 0)
+    if is_branch(run):
+        value, unit = run["value"].values, str(run["value"].attrs.get("units", ""))
+        yield "equilibria", f"{value.size}, {int(run['stable'].sum())} of them stable", ""
+        yield str(run["value"].attrs.get("long_name", "value")), f"{value.min():.6g} to {value.max():.6g}", unit
+        return
     yield "stored instants", str(steps), ""
     if steps and "time" in run.coords:
         time = run["time"].values
@@ -277,14 +289,16 @@ def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
         yield "Newton iterations per step, mean and most", f"{iterations.mean():.2f}, {iterations.max()}", ""
     if "energy/total" in run and steps > 1:
         total = run["energy/total"].values
-        yield "total energy, first and last", f"{total[0]:.6g}, {total[-1]:.6g}", "J"
+        first, last = np.where(np.abs(total) > 1e-12 * np.nanmax(np.abs(total)), total, 0.0)[[0, -1]]
+        yield "total energy, first and last", f"{first:.6g}, {last:.6g}", "J"
         yield "largest change of the total energy", f"{np.nanmax(np.abs(total - total[0])):.4g}", "J"
     if "multipliers" in run and run["multipliers"].size:
         units = [str(unit) for unit in run["multiplier_units"].values] if "multiplier_units" in run else []
         for unit in dict.fromkeys(units):
             own = [k for k, other in enumerate(units) if other == unit]
             largest = np.nanmax(np.abs(run["multipliers"].values[:, own]))
-            yield "largest multiplier", f"{largest:.6g}", unit
+            if largest > 0.0:
+                yield "largest multiplier", f"{largest:.6g}", unit
 
 
 def _motion_rows(cast: Cast) -> Iterator[tuple[str, ...]]:
@@ -295,9 +309,9 @@ def _motion_rows(cast: Cast) -> Iterator[tuple[str, ...]]:
             yield f"and {len(cast.ways) - k} more", "", "", ""
             return
         place = f"middle of {name}" if name in bodies else f"tip of {name}"
-        end = ", ".join(f"{round(float(x), 9):.5g}" for x in way[-1])
+        end = ", ".join(f"{round(float(x), 9) + 0.0:.5g}" for x in way[-1])
         if len(time) == 1:
-            yield place, end, "", ""
+            yield place, end, "", ""  # nothing moves
             continue
         speed = _most(np.diff(way, axis=0) / np.maximum(np.diff(time), 1e-300)[:, None])
         yield place, end, f"{_most(way - way[0]):.5g}", f"{speed:.5g}"
@@ -310,9 +324,8 @@ def _most(vectors: np.ndarray) -> float:
 # ------------------------------------------------------------------------------ model and settings
 
 
-def _model(run: xr.Dataset) -> Iterator[str]:
+def _model(run: xr.Dataset, system: System | None, reason: str) -> Iterator[str]:
     yield "<h2>Model</h2>"
-    system, reason = model_of(run)
     if system is None:
         yield f"<p>{_escaped(reason)}</p>"
     else:

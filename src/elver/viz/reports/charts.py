@@ -21,11 +21,11 @@ from elver.viz.history import Cast
 from elver.viz.plots import energy, tip_history
 from elver.viz.style import COLOURS, TIME_COLOURS, legend_above, open_axes, style
 
-__all__ = ["FORMATS", "Chart", "charts_of"]
+__all__ = ["FORMATS", "Chart", "charts_of", "is_branch"]
 
 FORMATS = ("pdf", "svg", "png")
 
-SIZE = (6.2, 3.3)  # inches
+SIZE = (5.6, 3.1)  # inches
 _LINES = 6  # more of a kind share one colour
 _VECTORS: Any = {"svg.fonttype": "none", "svg.hashsalt": "elver", "pdf.fonttype": 42}
 
@@ -73,6 +73,8 @@ def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
         yield _drawn("paths", "ways of tips and bodies in the plane of the largest motion", _of(_ways, cast))
     if cast is not None and cast.rods:
         yield _drawn("shapes", "centre lines at several instants, early light, late dark", _of(_shapes, cast))
+    if is_branch(run):
+        yield from _branch(run)
     if run.sizes.get("time", 0) < 2:
         return
     if cast is not None and len(cast.time) > 1:
@@ -92,9 +94,7 @@ def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
 
 def _finite(run: xr.Dataset, name: str) -> bool:
     """There are numbers over time under this name."""
-    return (
-        name in run and run[name].dims[:1] == ("time",) and run[name].size > 0 and bool(np.isfinite(run[name]).any())
-    )
+    return name in run and run[name].dims[:1] == ("time",) and run[name].size > 0 and bool(np.isfinite(run[name]).any())
 
 
 def _ways(axes: Axes, cast: Cast) -> None:
@@ -106,7 +106,11 @@ def _ways(axes: Axes, cast: Cast) -> None:
         axes.plot(way[:, i], way[:, j], color=colour, linewidth=1.0 if many else 1.8, label="" if many else _safe(name))
         axes.plot(*way[0, [i, j]], "o", color="white", markeredgecolor=colour, markersize=5)
         axes.plot(*way[-1, [i, j]], "o", color=colour, markersize=5)
-    axes.set_title(f"path of {_safe(next(iter(ways)))}" if len(ways) == 1 else "paths")
+    only = _safe(next(iter(ways)))
+    place = only if any(body.name == next(iter(ways)) for body in cast.bodies) else f"the tip of {only}"
+    axes.set_title(
+        f"path of {place}" if len(ways) == 1 else "paths of tips and bodies" if cast.bodies else "paths of tips"
+    )
     _flat(axes, i, j)
     if 1 < len(ways) <= _LINES:
         legend_above(axes)
@@ -127,6 +131,32 @@ def _shapes(axes: Axes, cast: Cast) -> None:
     _flat(axes, i, j)
 
 
+def is_branch(run: xr.Dataset) -> bool:
+    """The file of a continuation: equilibria over a value."""
+    return "value" in run and "stable" in run and run["value"].dims == ("point",) == run["stable"].dims
+
+
+def _branch(run: xr.Dataset) -> Iterator[Chart]:
+    """Where each part is over the value, dashed where the equilibrium is not stable."""
+    value, stable = run["value"].values, run["stable"].values.astype(bool)
+    unit, over = run["value"].attrs.get("units", ""), run["value"].attrs.get("long_name", "value")
+    places = [str(name) for name in run.data_vars if str(name).endswith("/position") and run[name].dims[0] == "point"]
+    for k, name in enumerate(places[:_LINES]):
+
+        def draw(axes: Axes, name: str = name) -> None:
+            for i, (axis, colour) in enumerate([("x", "rod"), ("y", "gold"), ("z", "accent")]):
+                place = run[name].values[:, i]
+                axes.plot(value, place, color=COLOURS[colour], linestyle="--", linewidth=1.0)
+                axes.plot(value, np.where(stable, place, np.nan), color=COLOURS[colour], label=axis)
+            axes.set_title(_safe(name.removesuffix("/position")))
+            axes.set_xlabel(f"{_safe(str(over))} [{_safe(str(unit))}]" if unit else _safe(str(over)))
+            axes.set_ylabel("position [m]")
+            axes.margins(x=0.0)
+            legend_above(axes)
+
+        yield _drawn(f"branch-{k + 1}" if k else "branch", f"{name} along the branch; dashed: not stable", draw)
+
+
 def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -> Iterator[Chart]:
     """One plot per unit."""
     values = run[name].values
@@ -137,6 +167,7 @@ def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -
         own = [k for k, kind in enumerate(kinds) if kind == unit]
         if name == "inputs":  # a constant one is told in the model
             own = [k for k in own if np.ptp(values[:, k]) > 0.0]
+        own = [k for k in own if np.any(values[:, k])]  # a row that is dropped as redundant is zero
         if not own:
             continue
         # of many, those that matter most have a name and a colour each
@@ -158,11 +189,20 @@ def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -
 
 
 def _newton(axes: Axes, run: xr.Dataset) -> None:
-    iterations = run["newton_iterations"].values
-    axes.step(run["time"].values, iterations, where="pre", color=COLOURS["violet"], linewidth=1.2)
+    time, iterations = run["time"].values[1:], run["newton_iterations"].values[1:]  # the start has none
+    together = int(np.ceil(len(time) / 300))  # more steps than points of the screen would be a block of ink
+    starts = np.arange(0, len(time), together)
+    most, mean = (operation.reduceat(iterations, starts) for operation in (np.maximum, np.add))
+    ends = np.append(starts[1:], len(time))
+    time, mean = time[ends - 1], mean / (ends - starts)
+    axes.fill_between(time, most, step="pre", color=COLOURS["violet"], alpha=0.25, linewidth=0.0)
+    axes.step(time, mean, where="pre", color=COLOURS["violet"], linewidth=0.9)
+    axes.set_xlim(float(run["time"][0]), float(run["time"][-1]))
     axes.set_ylim(0.0, max(1.0, 1.1 * float(np.nanmax(iterations))))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    open_axes(axes, "Newton iterations", "per step")
+    axes.set_title("Newton iterations")
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel("per step" if together == 1 else "per step, mean and most")
 
 
 def _legend_below(axes: Axes) -> None:

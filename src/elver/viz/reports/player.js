@@ -860,6 +860,7 @@
   // -------------------------------------------------------------------------------------------------- begin
 
   root.dataset.parts = String(scene.parts.length);
+  root.classList.toggle("still", frames < 2); // without the controls of time
   if (!gl) {
     byId("no-webgl").hidden = false;
     root.dataset.player = "no-webgl";

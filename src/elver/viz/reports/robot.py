@@ -27,7 +27,7 @@ DISKS = 9  # that carry a tendon outside of the section, along each rod
 def measures_of(
     cast: Cast, chosen: np.ndarray, frames: Sequence[np.ndarray], run: xr.Dataset | None, system: System | None
 ) -> tuple[list[dict[str, Any]], np.ndarray]:
-    """Name, unit and largest value of each measure; and values (measures, frames, nodes of rods) as parts of 255 of it.
+    """Each measure, with unit, largest value and end of its scale; values (measures, frames, nodes of rods) in 1/255.
 
     ``frames`` are the section frames (T, N, 3, 3) of each rod at the ``chosen`` instants.
     """
@@ -46,8 +46,9 @@ def measures_of(
         least = {"curvature": max(0.1 / max(float(np.ptp(rod.s)), 1e-9) for rod in cast.rods)}
     told, parts = [], []
     for name, value in values.items():
-        largest = max(least[name], float(np.nanmax(value)))
-        told.append({"name": name, "unit": MEASURES[name], "largest": largest})
+        most = float(np.nanmax(value))
+        largest = max(least[name], most)
+        told.append({"name": name, "unit": MEASURES[name], "most": most, "largest": largest})
         parts.append(np.round(255.0 * np.nan_to_num(value) / largest).astype(np.uint8))
     return told, np.stack(parts)
 

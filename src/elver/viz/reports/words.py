@@ -7,7 +7,8 @@ are in SI units, as they are in the model.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from elver.mechanism import Frame, Joint
 from elver.rods import Rod
 from elver.system import System
 
-__all__ = ["Section", "model_of", "sections_of", "summary_of", "value_text"]
+__all__ = ["Section", "model_of", "sections_of", "sentence_of", "summary_of", "value_text"]
 
 # Units of fields by their names; what a class measures otherwise stands under its own name.
 _LENGTHS = "length radius outer inner half_y half_z half_axes width_y width_z size centre start end y z reach"
@@ -71,6 +72,36 @@ def model_of(run: xr.Dataset) -> tuple[System | None, str]:
     return model, ""
 
 
+def sentence_of(system: System | None, run: xr.Dataset) -> str:
+    """The run in words, such as "1 rod with 3 tendons and gravity; 10 coordinates. 2 s, 201 instants by Newmark."."""
+    texts = []
+    if system is not None:
+        parts = _counted(system.mechanism.parts, one="1 ")
+        acting = _counted(system.actuators, one="1 ") + _counted(system.loads, one="")
+        others = f" with {_listed(acting)}" if acting else ""
+        texts.append(f"{_listed(parts)}{others}; {system.n} coordinates.")
+    steps = run.sizes.get("time", 0)
+    if steps > 1 and "time" in run.coords:
+        time = run["time"].values
+        method = str(run.attrs.get("method", "")).partition("(")[0]
+        how = f" by {method}" if method else ""
+        texts.append(f"{time[-1] - time[0]:.6g} s, {steps} instants{how}.")
+    return " ".join(texts)
+
+
+def _counted(parts: Iterable[Any], *, one: str) -> list[str]:
+    counts = Counter(_kind(part) for part in parts)
+    return [f"{one}{kind}" if n == 1 else f"{n} {_plural(kind)}" for kind, n in counts.items()]
+
+
+def _plural(kind: str) -> str:
+    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+
+
+def _listed(texts: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
+
+
 def summary_of(system: System) -> str:
     """The tree, the cuts and the coordinates, as ``mechanism.explain()`` says them."""
     return system.mechanism.explain()
@@ -115,7 +146,7 @@ def _joint(joint: Joint) -> tuple[str, str, str]:
 
 
 def _kind(part: Any) -> str:
-    """"SpooledTendon" as "spooled tendon"."""
+    """ "SpooledTendon" as "spooled tendon"."""
     name = type(part).__name__
     return "".join(f" {c.lower()}" if c.isupper() and k and not name[k - 1].isupper() else c.lower()
                    for k, c in enumerate(name))  # fmt: skip

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import elver as ev
-from elver.cli.folders import load_module
 from elver.errors import BadInput
 from elver.io.model_fields import GROUPS, METHODS, STUDY_FIELDS, kind_of
 from elver.io.toml_model import check_model
@@ -280,8 +279,11 @@ def test_a_run_may_begin_from_what_other_inputs_hold(tmp_path):
     """At rest under 2 N; the run itself has the signal, which is zero then."""
     path = written(tmp_path, HAND + 'state = { equilibrium = { tendon = "2 N" } }\n')
     model = ev.load_model(path)
-    np.testing.assert_array_equal(model.study.state.q, ev.equilibrium(model.system, {"tendon": 2.0}).state.q)
-    assert check_model(path).study.state == {"equilibrium": {"tendon": 2.0}}
+    assert model.study.state == check_model(path).study.state == {"tendon": 2.0}
+    (tendon,) = model.system.actuators
+    study = ev.SimulationStudy(0.05, step=5e-3, state={tendon: 2.0})
+    again = ev.load_model(ev.save_model(tmp_path / "again.toml", model.system, model.inputs, study)).study
+    assert (again.state, again.duration, again.step) == (model.study.state, 0.05, 5e-3)
     for wrong, message in (
         ('{ equilibrium = { tendan = "2 N" } }', r"study\.state\.equilibrium\.tendan: 'tendan' is no input.*'tendon'"),
         ('{ equilibrium = { tendon = "2 m" } }', r"study\.state\.equilibrium\.tendon"),
@@ -560,48 +562,3 @@ def test_the_file_of_the_documentation_is_right(tmp_path):
     (text,) = re.findall(r"```toml\n(.*?)```", page, re.S)
     model = ev.load_model(written(tmp_path, text))
     assert model.inputs["tendon"](1.0) == 5.0
-
-
-# Robots of the gallery --------------------------------------------------------------------------------------
-
-
-def of_page(name, build, module="run"):
-    return build(load_module(ROOT / "gallery" / name, module))
-
-
-GALLERY = {
-    "boyer-2023-tendon-arm": lambda: of_page("boyer-2023-tendon-arm", lambda page: page.arm("arm", "convergent")),
-    "boyer-2023-flying-stick": lambda: of_page("boyer-2023-flying-stick", lambda page: page.stick()),
-    "boyer-2023-release": lambda: of_page("boyer-2023-release", lambda page: page.soft()[0]),
-    "gotelli-2024-rfrfr": lambda: of_page("gotelli-2024-rfrfr", lambda page: page.robot()),
-    "gotelli-2024-rfrfr, apex": lambda: of_page("gotelli-2024-rfrfr", lambda page: page.robot(cut="apex")),
-    "gotelli-2024-rod-benches": lambda: of_page("gotelli-2024-rod-benches", lambda page: page.soft_flight(1.0)),
-    "gotelli-2024-singularity": lambda: of_page("gotelli-2024-singularity", lambda page: page.robot(0.3)),
-    "gotelli-2024-tendon-parallel": lambda: of_page("gotelli-2024-tendon-parallel", lambda page: page.robot().system),
-    "khalil-2007-eel": lambda: of_page("khalil-2007-eel", lambda page: page.eel().imposed(), "model"),
-    "spatial-parallel-six-rods": lambda: of_page("spatial-parallel-six-rods", lambda page: page.robot()),
-    "spatial-parallel-six-rods, rope": lambda: of_page("spatial-parallel-six-rods", lambda page: page.robot(rope=True)),
-    "two-arm-handling": lambda: of_page("two-arm-handling", lambda page: page.robot()),
-}
-
-
-@pytest.mark.parametrize("name", GALLERY)
-@pytest.mark.filterwarnings("ignore::elver.errors.ElverWarning")
-def test_robots_of_the_gallery_come_back_to_the_last_bit(name, tmp_path):
-    """Generalized forces at a random motion: every number of the model goes into them."""
-    built = GALLERY[name]()
-    system, inputs = built if isinstance(built, tuple) else (built, {})
-    model = ev.load_model(ev.save_model(tmp_path / "robot.toml", system, inputs))
-    assert model.system.coordinate_names == system.coordinate_names
-    assert model.system.channel_names == system.channel_names
-    random = np.random.default_rng(6)
-    q, q_dot, q_ddot = 0.1 * random.standard_normal((3, system.n))
-    values = dict(zip(system.channel_names, np.abs(random.standard_normal(len(system.channels)))))
-    values = {key: value for key, value in values.items() if key not in model.inputs}
-    forces = []
-    for robot, own in ((system, inputs), (model.system, model.inputs)):
-        start = robot.rest()
-        state = start.with_(q=start.q + q, q_dot=q_dot, q_ddot=q_ddot, time=0.3)
-        forces.append(np.asarray(ev.inverse_dynamics(robot, state, {**own, **values})))
-    assert np.linalg.norm(forces[0]) > 0.0
-    np.testing.assert_array_equal(forces[0], forces[1])

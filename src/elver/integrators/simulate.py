@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any, Literal, TypeAlias
@@ -36,7 +36,7 @@ from elver.kernels.program import work_for
 from elver.lie import so3
 from elver.mechanism import Driven
 from elver.statics.closing import check_closed
-from elver.statics.equilibrium import Equilibrium
+from elver.statics.equilibrium import Equilibrium, equilibrium
 from elver.system import Inputs, State, System
 
 __all__ = ["Adaptive", "simulate", "state_at"]
@@ -203,7 +203,7 @@ class _March:
 
 def simulate(
     system: System,
-    state: State | Equilibrium | None = None,
+    state: State | Equilibrium | Inputs | None = None,
     duration: float = 1.0,
     step: float | Adaptive = 1e-2,
     method: Method | None = None,
@@ -216,6 +216,8 @@ def simulate(
 ) -> xr.Dataset:
     """Motion of ``system`` from ``state`` over ``duration`` [s] in steps [s].
 
+    ``state`` may be inputs that held it in equilibrium until then, in place of those of the run: {tendon: 5.0} and no
+    inputs is a tendon that is cut. By default it is at rest.
     ``method`` is Newmark() by default, GeneralizedAlpha(rho_inf=0.6) where loops or holds are closed by multipliers;
     RungeKutta4() and SemiImplicitEuler() are explicit.
     ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
@@ -240,7 +242,7 @@ def simulate(
         raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")
     if start not in ("consistent", "given"):
         raise BadInput(f'start = {start!r}: choose "consistent" or "given"')
-    first = state.state if isinstance(state, Equilibrium) else (state or system.rest())
+    first = _first(system, state, inputs)
     system.check_state(first)
     spooled = [part.name for part in system.actuators if isinstance(part, SpooledTendon)]
     if isinstance(method, Gauss) and spooled:
@@ -275,6 +277,16 @@ def simulate(
         error.result = record.finish(f"stopped: {error}")  # type: ignore[attr-defined]
         raise
     return record.finish("complete")
+
+
+def _first(system: System, state: State | Equilibrium | Inputs | None, inputs: Inputs | None) -> State:
+    """The state that a run begins from."""
+    if isinstance(state, Mapping):
+        held = list(system.signals(inputs))
+        for part, value in state.items():
+            held[system._channel(part)] = value
+        return equilibrium(system, dict(zip(system.channels, held, strict=True))).state
+    return state.state if isinstance(state, Equilibrium) else (state or system.rest())
 
 
 def _fixed(

@@ -430,7 +430,7 @@ class ModelReader:
                 self.fail(path, f"no actuator and no load is called {name!r}; {_meant(name, known, 'an input')}")
             keyed[name] = self.value("same @signal", raw, path, self.unit(system, name))
             self.probe(system, name, keyed[name], path)
-        study = self.study(system, keyed) if "study" in self.document else None
+        study = self.study(system) if "study" in self.document else None
         title = self.document.get("title", "")
         if not isinstance(title, str):
             self.fail(("title",), f"{_short(title)} is no text; write it in quotes")
@@ -498,7 +498,7 @@ class ModelReader:
         raw.setdefault("holds", list(self.document.get("holds", {})))
         return self.construct("Mechanism", Mechanism, arguments(Mechanism), raw, path)
 
-    def study(self, system: Any, inputs: Mapping[str, Any]) -> Study:
+    def study(self, system: Any) -> Study:
         raw, path = dict(self.document["study"]), ("study",)
         kind = raw.pop("kind", None)
         if not isinstance(kind, str) or kind not in STUDIES:
@@ -512,11 +512,12 @@ class ModelReader:
                 self.known(system, name, (*path, "over"), f"over = {_short(name)}")
             same = self.unit(system, moved[0])
         begun = raw.get("state") if kind == "simulation" else None
-        if held := isinstance(begun, dict) and "equilibrium" in begun:
+        held = isinstance(begun, dict) and "equilibrium" in begun
+        if held:
             del raw["state"]
         study: Study = self.construct(kind, cls, arguments(cls), raw, path, same, kinds)
         if held and isinstance(study, SimulationStudy):
-            study = replace(study, state=self.held(system, inputs, begun, (*path, "state")))
+            study = replace(study, state=self.held(system, begun, (*path, "state")))
         for key, item in raw.items():
             value = getattr(study, key)
             if kinds[key] in ("text", "rates", "text @state", "@method"):
@@ -547,8 +548,8 @@ class ModelReader:
             close = _meant(str(name), system.channel_names, "an input")
             self.fail(path, f"{said} is no input of this system; {close}")
 
-    def held(self, system: Any, others: Mapping[str, Any], raw: Any, path: _Path) -> Any:
-        """The state at rest under inputs of its own beside the others; without the compiled core these, as a table."""
+    def held(self, system: Any, raw: Any, path: _Path) -> dict[str, Any]:
+        """Inputs that hold a system before its run begins, by their names."""
         given = raw["equilibrium"]
         if len(raw) > 1 or not isinstance(given, dict):
             self.fail(path, f'{_short(raw)} is no state; write such as {{ equilibrium = {{ tendon = "5 N" }} }}')
@@ -558,11 +559,7 @@ class ModelReader:
             self.known(system, name, where, repr(name))
             inputs[name] = self.value("same @signal", item, where, self.unit(system, name))
             self.probe(system, name, inputs[name], where)
-        if not self.methods:
-            return {"equilibrium": inputs}
-        from elver.statics import equilibrium
-
-        return equilibrium(system, {**others, **inputs}).state
+        return inputs
 
     def method(self, raw: dict[str, Any], path: _Path) -> Any:
         raw = self.expanded(raw, path)

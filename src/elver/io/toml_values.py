@@ -48,9 +48,8 @@ class ContinuationStudy:
 class SimulationStudy:
     """Simulate a motion; the arguments of ``simulate``.
 
-    ``state`` is "rest", "equilibrium" (under the inputs at 0 s) or a State. ``method`` None is the choice of simulate.
-    In a file ``state`` may also be ``{ equilibrium = { tendon = "5 N" } }``, with some inputs other than those at 0 s:
-    it is found, and a State, when the file is loaded.
+    ``state`` is "rest", "equilibrium" (under the inputs at 0 s), a mapping of inputs that held it in equilibrium until
+    then (in a file, ``{ equilibrium = { tendon = "5 N" } }``), or a State. ``method`` None is the choice of simulate.
     """
 
     duration: float = 1.0

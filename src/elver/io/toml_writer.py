@@ -14,6 +14,7 @@ from elver.io.model_fields import GROUPS, METHODS, SECTIONS, kind_of
 from elver.io.toml_values import (
     FORMAT,
     ContinuationStudy,
+    SimulationStudy,
     Study,
     arguments,
     file_types,
@@ -59,6 +60,9 @@ class ModelWriter(_Encoder):
         if study is not None:
             if isinstance(study, ContinuationStudy):
                 study = dataclasses.replace(study, over=self.moved(study.over))
+            if isinstance(study, SimulationStudy) and isinstance(study.state, Mapping):
+                held = {system.channel_names[system._channel(part)]: value for part, value in study.state.items()}
+                study = dataclasses.replace(study, state={"equilibrium": held})
             result["study"] = {"kind": study.kind} | self.fields(study, type(study), "study", ())
         return result
 

@@ -1,7 +1,8 @@
 """Pages of the documentation that are made from the code itself, so that they cannot fall behind.
 
-The gallery: one page for each folder of ``gallery``, with the text of its ``run.py`` and, where it was run (by
-``make docs``, in its quick setting), the figure and the metrics. The reference: every public name with its docstring.
+The gallery: one page for each folder of ``gallery``, with the text of its ``run.py``, its model files and, where it was
+run (by ``make docs``, in its quick setting), the figure and the metrics. The reference: every public name with its
+docstring.
 """
 
 from __future__ import annotations
@@ -72,7 +73,24 @@ def _gallery_page(folder: Path) -> str:
         for name, row in json.loads(metrics.read_text(encoding="utf-8")).items():
             numbers = [f"{row[key]:.6g}" for key in ("value", "reference", "tolerance")]
             lines.append("| " + " | ".join(map(_cell, [name, *numbers, row["unit"], row["source"]])) + " |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_models(folder, page.get("code", ""))])
+
+
+def _models(folder: Path, code: str) -> list[str]:
+    """The robots of a page as files, and what of it they leave to code."""
+    lines = ["", "## As a model file", ""]
+    files = sorted(folder.glob("model*.toml"))
+    if not files:
+        return [*lines, f"This page needs code. {_plain(code)}"]
+    if code:
+        lines += [_plain(code), ""]
+    for file in files:
+        place = f"gallery/{folder.name}/{file.name}"
+        study = tomllib.loads(file.read_text(encoding="utf-8"))["study"]["kind"]
+        command = "equilibrium" if study == "equilibrium" else "run"
+        lines += ["```", f"elver {command} {place}", "```", ""]
+        lines += [f"```{{literalinclude}} ../../{place}", ":language: toml", "```", ""]
+    return lines
 
 
 def _cell(text: str) -> str:

@@ -15,6 +15,7 @@ paper.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,24 +37,17 @@ TIPS = {  # s: ends s = L and s = 0 [m]
 }
 
 
-def stick() -> ev.System:
-    """The stick from (0, 0, 0.8) to (0.6, 0, 0) m, with the force and the couple at its lower end."""
-    rubber = ev.Material(young=1e6, shear=1e6, density=1e3)
-    rod = ev.Rod(LENGTH, ev.Circle(0.05), rubber, ev.Legendre.kirchhoff(8), nodes=24, name="stick")
-    pose = np.eye(4)
-    pose[:3, :3] = np.column_stack([(0.6, 0.0, -0.8), (0.0, 1.0, 0.0), (0.8, 0.0, 0.6)])
-    pose[:3, 3] = (0.0, 0.0, 0.8)
-    force = ev.PointWrench(rod, force=(PEAK / LENGTH, 0.0, 0.0), name="force")
-    couple = ev.PointWrench(rod, moment=(0.0, PEAK, PEAK / 2), frame="section", name="couple")
-    return ev.System(ev.Mechanism.free(rod, pose=pose), loads=[force, couple])
+def stick() -> ev.Model:
+    """The stick with the pulse at its lower end: the model file of this page."""
+    return ev.load_model(Path(__file__).with_name("model.toml"))
 
 
 def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     """Five seconds of flight (two when quick)."""
-    system, pulse = stick(), ev.triangle(1.0, T_PEAK, T_END)
+    model = stick()
+    system, loads = model.system, model.inputs
     duration = 2.0 if quick else 5.0
     method = ev.Newmark(group="SE3")
-    loads = {"force": pulse, "couple": pulse}
     flight = ev.simulate(system, duration=duration, step=1e-2, method=method, inputs=loads)
     time = flight["time"].values
     centre = _centre(system, flight)

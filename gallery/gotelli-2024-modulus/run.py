@@ -16,6 +16,7 @@ The measurements of the thesis are not printed. Here a rod with its result, 293 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,10 @@ import elver as ev
 from elver.cli.gallery import metric
 
 YOUNG = 293e9  # Pa
-LENGTH, WIDTH, HEIGHT, OFFSET = 0.48, 0.51e-3, 19.05e-3, 0.011  # m: the second rod of the robot, its cables
+WIDTH, HEIGHT, OFFSET = 0.51e-3, 19.05e-3, 0.011  # m: the second rod of the robot, its cables; as in model.toml
 I_ZZ = WIDTH**3 * HEIGHT / 12.0
 TENSIONS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0)  # N
-POINTS, NOISE = 80, 0.5e-3  # along the fibre; m
+NOISE = 0.5e-3  # m
 LIMIT = 0.01  # largest standard deviation of an estimate that is used, of the estimate
 
 
@@ -82,12 +83,8 @@ def arc(points: np.ndarray) -> tuple[float, float]:
 
 def shapes(tensions: tuple[float, ...] = TENSIONS) -> np.ndarray:
     """Points (loads, N, 3) [m] of the rod bent by each tension: its equilibria."""
-    steel = ev.Material(young=YOUNG, poisson=0.3, density=9538.0)
-    strip = ev.Rectangle(WIDTH, HEIGHT)
-    rod = ev.Rod(LENGTH, strip, steel, ev.Legendre.planar(2), nodes=POINTS)
-    cable = ev.Tendon(rod, ev.parallel(y=OFFSET, z=0.0), name="cable", reach=OFFSET)
-    system = ev.System(ev.Mechanism.clamped(rod), actuators=[cable])
-    return np.array([ev.poses(system, ev.equilibrium(system, {cable: T}).state)[:, :3, 3] for T in tensions])
+    system = ev.load_model(Path(__file__).with_name("model.toml")).system
+    return np.array([ev.poses(system, ev.equilibrium(system, {"cable": T}).state)[:, :3, 3] for T in tensions])
 
 
 def measured(points: np.ndarray, random: np.random.Generator) -> np.ndarray:

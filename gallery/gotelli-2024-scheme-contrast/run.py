@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,8 @@ EARLY, LATE = (2.0, 4.0), (35.0, 40.0)  # s, windows of the noise index
 
 
 def robot() -> ev.System:
-    """Two rods of 1 m on motors 0.4 m apart, hinged to each other at P."""
-    steel = ev.Material(young=210e9, shear=80e9, density=7800.0)
-    left, right = (ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.planar(3), name=name) for name in ("left", "right"))
-    J1 = ev.Revolute(("world", (-0.2, 0.0, 0.0)), (left, "base"), name="J1", start=np.pi / 2)
-    J4 = ev.Revolute(("world", (0.2, 0.0, 0.0)), (right, "base"), name="J4", start=np.pi / 2)
-    P = ev.Revolute((left, "tip"), (right, "tip"), name="P")
-    return ev.System(ev.Mechanism([J1, J4, P]), actuators=[ev.Motor(J1, name="tau_1"), ev.Motor(J4, name="tau_2")])
+    """Two rods of 1 m on motors 0.4 m apart, hinged to each other at P: the model file of this page."""
+    return ev.load_model(Path(__file__).with_name("model.toml")).system
 
 
 # Torque of the right motor [N m]; the left one has it with the other sign.

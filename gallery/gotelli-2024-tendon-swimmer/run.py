@@ -20,6 +20,7 @@ default; more than five in none, 1 % and 39 % of the time steps.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from elver.lie import so3
 
 HEAD, ROD, RADIUS, WATER = 0.2, 0.4, 0.05, 1e3  # m, m, m, kg/m3
 STIFFNESS = {"actuated": 4.9, "passive": 4.9e-2}  # N m2, Gotelli 2024
-OFFSET, T_0, T_1, FREQUENCY = 0.05, 20.0, 20.0, 2.5  # m, N, N, Hz, Gotelli 2024
+OFFSET, FREQUENCY = 0.05, 2.5  # m, Hz, Gotelli 2024
 RAMP = ev.c2_ramp(0.0, 1.0)
 ADDED = WATER * np.pi * RADIUS**2  # kg/m, across the body
 DURATION, STEP = 10.0, 1e-2  # s, Gotelli 2024
@@ -53,35 +54,14 @@ class Swimmer:
 
     system: ev.System
     rods: tuple[ev.Rod, ev.Rod]
-    inputs: dict[ev.Tendon, Any]
+    inputs: dict[str, Any]
 
 
 def swimmer() -> Swimmer:
-    """Along x, nose at the origin."""
-    head = ev.RigidBody.cylinder(RADIUS, HEAD, density=WATER, centre=(0.5 * HEAD, 0.0, 0.0), name="head")
-    inertia = np.pi * RADIUS**4 / 4.0
-    actuated, passive = (
-        ev.Rod(
-            ROD, ev.Circle(RADIUS), ev.Material(young=EI / inertia, poisson=0.0, density=WATER), ev.Chebyshev.planar(5),
-            name=name,
-        )
-        for name, EI in STIFFNESS.items()
-    )  # fmt: skip
-    mechanism = ev.Mechanism(
-        [
-            ev.Floating("world", head),
-            ev.Fixed((head, (HEAD, 0.0, 0.0)), (actuated, "base")),
-            ev.Fixed((actuated, "tip"), (passive, "base")),
-        ]
-    )
-    inputs = {
-        ev.Tendon(actuated, ev.parallel(y=side * OFFSET), name=name): ev.sine(
-            T_0, T_1, FREQUENCY, side * 0.5 * np.pi, ramp=RAMP
-        )
-        for name, side in (("left", 1.0), ("right", -1.0))
-    }
-    water = ev.Lighthill([head, actuated, passive])
-    return Swimmer(ev.System(mechanism, actuators=list(inputs), loads=[water]), (actuated, passive), inputs)
+    """Along x, nose at the origin: the model file of this page."""
+    model = ev.load_model(Path(__file__).with_name("model.toml"))
+    actuated, passive = model.system.mechanism.rods
+    return Swimmer(model.system, (actuated, passive), model.inputs)
 
 
 def swim(step: float = STEP, method: Method | None = None, duration: float = DURATION) -> xr.Dataset:

@@ -8,6 +8,7 @@ tensions that inverse statics finds for a place of the rod's middle put it there
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,37 +16,17 @@ import xarray as xr
 
 import elver as ev
 from elver.cli.gallery import metric
-from elver.lie import se3, so3
+from elver.lie import so3
 
-ARM, SPAN, ROD = 0.4, 0.5, 0.6  # m: the arms, their distance, the rod
+ROD = 0.6  # m, its length
 LEAN = np.deg2rad(35.0)  # the rod leaves the hands upward by this angle: it arches
-CABLES = {"front": (0.0, 8e-3), "back": (0.0, -8e-3), "left": (8e-3, 0.0), "right": (-8e-3, 0.0)}  # m, y and z
-SIDES = ("west", "east")
 UP = np.column_stack([(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (-1.0, 0.0, 0.0)])  # an arm points up, its z to the west
 PULLS = {"west-back": 8.0, "east-front": 3.0, "west-left": 4.0, "east-left": 6.0}  # N
 
 
 def robot() -> ev.System:
-    """Arms upright at x = -/+ SPAN/2, the rod in an arch between their tips."""
-    nitinol = ev.Material(young=60e9, poisson=0.33, density=6450.0, damping=2e-3)
-    arms = [ev.Rod(ARM, ev.Circle(1e-3), nitinol, ev.Legendre.kirchhoff(3), nodes=10, name=side) for side in SIDES]
-    rod = ev.Rod(ROD, ev.Circle(0.6e-3), nitinol, ev.Legendre.kirchhoff(4), nodes=12, name="rod")
-    # at the tip of an upright arm: the axes of the world, leaning
-    hands = [se3.pose(UP.T @ so3.exp((0.0, -lean, 0.0)), np.zeros(3)) for lean in (LEAN, -LEAN)]
-    joints = [
-        ev.Fixed(ev.Frame("world", pose=se3.pose(UP, (x, 0.0, 0.0))), (arm, "base"), name=f"{arm.name} foot")
-        for arm, x in zip(arms, (-SPAN / 2, SPAN / 2), strict=True)
-    ]
-    joints += [
-        ev.Fixed(ev.Frame(arm, "tip", hand), (rod, end), name=f"{arm.name} hand", cut=end == "tip")
-        for arm, hand, end in zip(arms, hands, ("base", "tip"), strict=True)
-    ]
-    tendons = [
-        ev.Tendon(arm, path=ev.parallel(y=y, z=z), reach=8e-3, name=f"{arm.name}-{cable}")
-        for arm in arms
-        for cable, (y, z) in CABLES.items()
-    ]
-    return ev.System(ev.Mechanism(joints), actuators=tendons, loads=[ev.Gravity()])
+    """Arms upright, the rod in an arch between their tips: the model file of this page."""
+    return ev.load_model(Path(__file__).with_name("model.toml")).system
 
 
 def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:

@@ -57,8 +57,9 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
         ) as stored:
             data = stored.load()
     except (OSError, ValueError, KeyError, RuntimeError) as error:
-        message = f"{source}: not readable ({error}); expected a run that elver saved (netCDF, .nc)"
-        raise BadInput(message) from error
+        raise BadInput(
+            f"{source}: not readable ({_why(error)}); expected a run that elver saved (netCDF, .nc)"
+        ) from error
     version = data.attrs.get("elver_format")
     if version is None:
         raise BadInput(f"{source}: a netCDF file, but not a run of elver (it has no attribute elver_format)")
@@ -68,6 +69,16 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
             "install a newer one"
         )
     return _from_file_form(data)
+
+
+def _why(error: Exception) -> str:
+    """What HDF5 says, in plain words where they are known."""
+    said = str(error)
+    if "file signature not found" in said:
+        return "it is no netCDF-4 file"
+    if cut := re.search(r"truncated file: eof = (\d+), .*stored_eof = (\d+)", said):
+        return f"it is cut off after {cut[1]} of {cut[2]} bytes: copy it again, or compute it again"
+    return said
 
 
 # ----------------------------------------------------------------------------- growing files

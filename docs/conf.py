@@ -21,6 +21,7 @@ extensions = ["myst_parser", "equations"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
+nitpicky = True  # a reference that leads nowhere is a warning, and a warning ends the build
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_static_path = ["static"]

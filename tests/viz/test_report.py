@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import errno
 import importlib.util
 import re
 from html.parser import HTMLParser
@@ -20,8 +21,10 @@ from elver.cli import app
 from elver.errors import BadInput
 from elver.lie import so3
 from elver.viz.history import cast_of
+from elver.viz.measures import RodMeasures
 from elver.viz.reports.playback import playback_of
-from elver.viz.reports.words import model_of, sections_of
+from elver.viz.reports.robot import DISKS
+from elver.viz.reports.words import model_of, sections_of, sentence_of
 
 HOSTILE = "<script>document.title='broken'</script>"
 LENGTH = 0.4
@@ -144,6 +147,10 @@ class TestPage:
         assert system is not None, reason
         tables = {section.title: section.rows for section in sections_of(system, loop_run)}
         assert list(tables) == ["Rods", "Rigid bodies", "Joints", "Actuators"]
+        assert sentence_of(system, loop_run) == (
+            "2 rods and 1 rigid body with 1 motor and 1 imposed motion; 20 coordinates. "
+            "0.2 s, 21 instants by GeneralizedAlpha."
+        )
         assert {row[1] for row in tables["Joints"]} == {"spherical", "revolute", "fixed"}
         assert "mass 0.05 kg" in tables["Rigid bodies"][0][2]
         assert tables["Rods"][0][:2] == ("left, right", "rod, 2 alike")
@@ -156,6 +163,8 @@ class TestPage:
         assert not any("multipliers" in name for name in arm)
         loop = pictures(outline(ev.report(loop_run, tmp_path / "loop.html")))
         assert any("multipliers" in name for name in loop)
+        zero = loop_run.assign(multipliers=0.0 * loop_run["multipliers"])
+        assert not any("multipliers" in name for name in pictures(outline(ev.report(zero, tmp_path / "zero.html"))))
         plain = pictures(outline(ev.report(swinging(), tmp_path / "plain.html")))
         assert len(plain) == 3  # paths, shapes, tips
         for svg in [*arm.values(), *loop.values()]:
@@ -217,6 +226,32 @@ class TestOddRuns:
         assert "not complete" in text
         assert said in text
 
+    def test_a_branch_of_equilibria(self, tmp_path):
+        value = np.linspace(0.0, 2.0, 9)
+        place = np.stack([value, 0.0 * value, -value], axis=1)
+        run = xr.Dataset(
+            {
+                "value": ("point", value, {"units": "N", "long_name": "pull"}),
+                "stable": ("point", value < 1.2),
+                "arm/position": (("point", "xyz"), place, {"units": "m"}),
+            },
+            attrs={"title": "elver continuation over pull", "status": "complete"},
+        )
+        page = outline(ev.report(run, tmp_path / "branch.html"))
+        assert list(pictures(page)) == ["arm/position along the branch; dashed: not stable"]
+        assert "pull [N]" in next(iter(pictures(page).values()))
+        text = " ".join(page.text)
+        assert "9, 5 of them stable" in text
+        assert "no motion to play" in text
+        assert "holds no step" not in text
+
+    def test_names_with_blanks(self, tmp_path):
+        rubber = ev.Material(young=1e6, poisson=0.4, density=1e3)
+        limb = ev.Rod(LENGTH, ev.Circle(8e-3), rubber, ev.Legendre(bending=2), name="limb 1½")
+        run = ev.simulate(ev.System(ev.Mechanism.clamped(limb)), duration=0.02, step=1e-2, file=tmp_path / "limb.nc")
+        xr.testing.assert_identical(ev.load(tmp_path / "limb.nc"), run)
+        assert "limb 1½" in outline(ev.report(ev.load(tmp_path / "limb.nc"), tmp_path / "limb.html")).text
+
     def test_one_instant(self, tmp_path):
         page = outline(ev.report(swinging().isel(time=[0]), tmp_path / "one.html"))
         assert page.all("canvas")
@@ -257,7 +292,7 @@ class TestPlayback:
         position = low + whole / 65535.0 * (high - low)
         expected = np.concatenate([rod.position for rod in cast.rods], axis=1)
         assert np.abs(position - expected).max() <= 0.51 * np.max(high - low) / 65535.0  # rounding
-        turns = np.frombuffer(play.poses, "<i2", offset=6 * count).reshape(play.frames, -1, 4) / 32767.0
+        turns = np.frombuffer(play.poses, "<i2", 4 * count, 6 * count).reshape(play.frames, -1, 4) / 32767.0
         orientation = np.concatenate([rod.orientation for rod in cast.rods], axis=1)
         assert np.abs(so3.from_quaternion(turns) - orientation).max() < 3e-4
 
@@ -273,10 +308,77 @@ class TestPlayback:
     def test_the_budget_thins_out_instants_and_keeps_the_ends(self):
         run = swinging(steps=4001, rods=2, duration=3.0)
         play = playback_of(cast_of(run), budget=100_000)
-        assert len(play.poses) <= 100_000 + 14 * 18 * 2
+        assert len(play.poses) <= 100_000 + 17 * 18 * 2
         assert play.scene["times"][0] == 0.0
         assert play.scene["times"][-1] == 3.0
         assert np.ptp(np.diff(play.scene["times"])) < 1e-3
+
+    def test_measures_come_back(self, arm_run):
+        """To half of 1/255 of the largest, which is that of all instants."""
+        system, _ = model_of(arm_run)
+        cast = cast_of(arm_run)
+        play = playback_of(cast, arm_run, system)
+        told = play.scene["measures"]
+        assert [(each["name"], each["unit"]) for each in told] == [
+            ("curvature", "1/m"),
+            ("strain", "%"),
+            ("stress", "MPa"),
+        ]
+        nodes = len(cast.rods[0].s)
+        values = np.frombuffer(play.poses, np.uint8, offset=14 * play.frames * nodes).reshape(3, play.frames, nodes)
+        rod = system.mechanism.rods[0]
+        for measure, value in zip(told, values, strict=True):
+            exact = RodMeasures(rod, cast.rods[0].s)(measure["name"], arm_run["q"].values)
+            assert measure["largest"] == measure["most"] == exact.max()
+            assert np.abs(value / 255.0 * exact.max() - exact).max() <= 0.501 / 255.0 * exact.max()
+
+    def test_without_model_colours_tell_the_curvature_of_the_shape(self):
+        run = swinging(nodes=20)
+        run["arm0/position"][3] = np.nan  # a step that failed is left out of the colours too
+        play = playback_of(cast_of(run))
+        assert [each["name"] for each in play.scene["measures"]] == ["curvature"]
+        assert play.scene["measures"][0]["most"] == pytest.approx(4.0)
+        values = np.frombuffer(play.poses, np.uint8, offset=14 * play.frames * 20).reshape(play.frames, 20)
+        curvature = np.abs(4.0 * np.cos(np.pi * np.delete(run["time"].values, 3)))
+        assert values / 255.0 * 4.0 == pytest.approx(np.tile(curvature[:, None], 20), abs=4.0 / 255.0)
+
+    def test_tendons_lie_where_they_act_and_pull_as_they_are_told(self, arm_run):
+        system, _ = model_of(arm_run)
+        play = playback_of(cast_of(arm_run), arm_run, system)
+        (line,) = play.scene["lines"]
+        offsets = np.frombuffer(base64.b64decode(line["offsets"]), "<f4").reshape(-1, 3)
+        assert (line["part"], line["first"], len(offsets)) == (0, 0, 96)
+        assert offsets == pytest.approx(np.tile([0.0, 0.0, 6e-3], (96, 1)))
+        pulls = np.frombuffer(base64.b64decode(play.scene["pulls"]), np.uint8)
+        assert pulls / 255.0 == pytest.approx(arm_run["time"].values / 0.3, abs=0.51 / 255.0)
+
+    def test_cables_run_from_guide_to_guide_and_disks_carry_them(self):
+        """Part of the rod, then to a guide on a body and one in the world."""
+        silicone = ev.Material(young=1.0e6, poisson=0.45, density=1070.0)
+        arm = ev.Rod(LENGTH, ev.Circle(4e-3), silicone, ev.Legendre(bending=2), name="arm")
+        weight = ev.RigidBody.box((0.02, 0.02, 0.02), mass=0.01, name="weight", centre=(0.01, 0.0, 0.0))
+        route = [arm, (weight, (0.01, 0.03, 0.0)), ("world", (0.0, 0.0, 0.2))]
+        cable = ev.Tendon(route, path=ev.parallel(y=0.01), start=0.1, reach=0.012)
+        system = ev.System(ev.Mechanism([ev.Fixed("world", (arm, "base")), ev.Fixed((arm, "tip"), weight)]), [cable])
+        run = ev.simulate(system, duration=0.02, step=1e-2, inputs={cable: 0.1})
+        scene = playback_of(cast_of(run), run, system).scene
+        (line,) = scene["lines"]
+        fine = np.linspace(0.0, LENGTH, 96)
+        assert line["first"] == np.argmin(np.abs(fine - 0.1))
+        assert [span["ends"] for span in scene["spans"]] == [
+            [(0, 95, [0.0, 0.01, 0.0]), (1, 0, [0.0, 0.03, 0.0])],  # from the middle of the body's shape
+            [(1, 0, [0.0, 0.03, 0.0]), (-1, 0, [0.0, 0.0, 0.2])],
+        ]
+        assert len(scene["disks"]) == DISKS
+        assert {disk["mesh"] for disk in scene["disks"]} == {scene["disks"][0]["mesh"]}
+
+    def test_the_outline_is_what_is_farthest_out(self):
+        play = playback_of(cast_of(swinging()))
+        points = cast_of(swinging()).rods[0].position.reshape(-1, 3)
+        outline = np.array(play.scene["outline"])
+        for axis in range(2):
+            assert outline[:, axis].max() == pytest.approx(points[:, axis].max(), abs=2e-3)
+        assert len(outline) <= 100
 
     def test_a_robot_that_goes_away_is_followed(self):
         run = swinging()
@@ -307,27 +409,53 @@ class TestCommand:
         assert "Example:" in text
         assert "offline" in text
 
-    def test_bad_input_is_said_and_is_2(self, tmp_path):
-        (tmp_path / "junk.nc").write_bytes(b"junk" * 100)
-        xr.Dataset({"a": ("x", [1.0])}).to_netcdf(tmp_path / "foreign.nc", engine="h5netcdf")
-        io.save(io.collect({"soft": swinging(), "stiff": swinging()}), tmp_path / "both.nc")
-        io.save(swinging(), tmp_path / "arm.nc")
-        (tmp_path / "metrics.json").write_text("[1]")
+    def test_bad_input_is_said_and_is_2(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("junk.nc").write_bytes(b"junk" * 100)
+        Path("empty.nc").write_bytes(b"")
+        xr.Dataset({"a": ("x", [1.0])}).to_netcdf("foreign.nc", engine="h5netcdf")
+        io.save(io.collect({"soft": swinging(), "stiff": swinging()}), "both.nc")
+        io.save(swinging(), "arm.nc")
+        whole = Path("arm.nc").read_bytes()
+        Path("cut.nc").write_bytes(whole[: len(whole) // 2])
+        Path("run.html").write_bytes(whole)
+        Path("page.html").write_text("<html></html>")
+        Path("metrics.json").write_text("[1]")
+        Path("my arm.toml").write_text("[rods]")
+        Path("folder.html").mkdir()
         for arguments, said in (
-            (["missing.nc"], "no such file"),
-            (["junk.nc"], "not readable"),
+            (["missing.nc"], "missing.nc: no such file"),
+            (["."], "no such file"),
+            (["my arm.toml"], "a model file, not a run; compute it first: elver run 'my arm.toml'"),
+            (["junk.nc"], "not readable (it is no netCDF-4 file)"),
+            (["empty.nc"], "not readable (it is no netCDF-4 file)"),
+            (["page.html"], "not readable (it is no netCDF-4 file)"),
+            (["cut.nc"], f"it is cut off after {len(whole) // 2} of {len(whole)} bytes"),
             (["foreign.nc"], "not a run of elver"),
             (["both.nc"], "--part soft"),
             (["both.nc", "--part", "hard"], "hard"),
             (["arm.nc", "--part", "soft"], "single run"),
-            (["arm.nc", "-o", "arm.pdf"], ".html file"),
+            (["arm.nc", "-o", "arm.pdf"], "a report is an .html file, such as arm.html"),
+            (["arm.nc", "-o", "folder.html"], "is a folder"),
+            (["arm.nc", "-o", "nowhere/arm.html"], "create it first"),
+            (["run.html"], "that is the run itself; give the page another name"),
+            (["arm.nc", "-o", "./arm.nc"], "that is the run itself"),
             (["arm.nc", "--metrics", "metrics.json"], "expected"),
             (["arm.nc", "--metrics", "none.json"], "cannot be read"),
         ):
-            done = self.runner.invoke(app, ["report", str(tmp_path / arguments[0]), *[
-                str(tmp_path / a) if a.endswith((".pdf", ".json")) else a for a in arguments[1:]]])  # fmt: skip
+            done = self.runner.invoke(app, ["report", *arguments])
             assert done.exit_code == 2, (arguments, done.output)
             assert said in done.output.replace("\n", " "), (arguments, done.output)
+        assert Path("arm.nc").read_bytes() == Path("run.html").read_bytes() == whole
+
+    def test_a_page_that_cannot_be_written(self, tmp_path, monkeypatch):
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("os.replace", full)
+        with pytest.raises(BadInput, match=r"arm\.html: cannot be written \(No space left on device\)"):
+            ev.report(swinging(), tmp_path / "arm.html")
+        assert list(tmp_path.iterdir()) == []
 
     def test_one_of_several_runs(self, tmp_path):
         io.save(io.collect({"soft": swinging(), "stiff": swinging()}), tmp_path / "both.nc")
@@ -346,12 +474,27 @@ class TestInTheBrowser:
             page.wait(f"{state}.player === 'ready'")
             page.wait(f"Number({state}.frames) > 5 && Number({state}.time) > 0")  # it plays by itself
             assert page.value(f"{state}.parts") == "20"
+            assert page.value("document.getElementById('bar').innerText").split() == [
+                "curvature",
+                "[1/m]",
+                "0",
+                "2",
+                "4",
+            ]
             page.value("document.getElementById('play').click()")
             assert page.value(f"{state}.playing") == "false"
             # the slider moves the robot, and with it the pixels
             page.value("document.getElementById('trails').click()")
             first = self.look(page, 0.0)
             assert first != self.look(page, 500.0)
+            assert first == self.look(page, 0.0)
+            # so do colours, and without them the bar goes
+            choose = "(() => {{ const menu = document.getElementById('colour'); menu.value = '{}'; "
+            choose += "menu.dispatchEvent(new Event('change')); }})()"
+            page.value(choose.format(-1))
+            assert page.value("document.getElementById('bar').hidden")
+            assert first != self.look(page, 0.0)
+            page.value(choose.format(0))
             assert first == self.look(page, 0.0)
             assert page.value(f"Number({state}.time)") == 0.0
             assert page.value("document.getElementById('clock').textContent") == "0.00 s"
@@ -396,7 +539,7 @@ class TestInTheBrowser:
         root = re.search(r"<html[^>]*>", dom)
         assert root is not None
         assert 'data-player="ready"' in root[0]
-        assert 'data-errors="0"' in root[0]
+        assert 'data-errors="0"' in root[0]  # with its tendon
         assert "<title>broken</title>" not in dom
 
 

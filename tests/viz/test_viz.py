@@ -117,6 +117,16 @@ class TestPlots:
         (axes,) = viz.energy(circle_run()).axes
         assert [line.get_label() for line in axes.lines] == ["kinetic", "elastic", "total"]
 
+    def test_gravity_is_counted_from_the_start(self):
+        run = circle_run()
+        fall = xr.DataArray(-7.0 - run["time"].values, dims="time")
+        run = run.assign({"energy/gravity": fall, "energy/total": run["energy/total"] + fall})
+        (axes,) = viz.energy(run).axes
+        lines = {line.get_label(): line.get_ydata() for line in axes.lines}
+        assert lines["gravity"] == pytest.approx(-run["time"].values)
+        assert lines["total"] == pytest.approx(lines["kinetic"] + lines["elastic"] + lines["gravity"])
+        assert axes.get_ylabel() == "energy [J], gravity 0 at the start"
+
     @pytest.mark.parametrize("shape", [(12, 3), (4, 12, 3)])
     def test_shape_of_plain_positions(self, shape):
         positions = np.cumsum(np.full(shape, 0.01), axis=-2)

@@ -43,10 +43,16 @@ def command(
     from elver.errors import BadInput
     from elver.viz.reports import report
 
+    if run.suffix == ".toml":
+        raise BadInput(f"{run}: a model file, not a run; compute it first: elver run {shlex.quote(str(run))}")
+    if not run.is_file():
+        raise BadInput(f"{run}: no such file; expected a run that elver saved (netCDF, .nc)")
     target = out or run.with_suffix(".html")
     console = Console(highlight=False)
     with console.status(f"reading {run} ..."):
         data = io.load(run)
+        if target.resolve() == run.resolve():
+            raise BadInput(f"{target}: that is the run itself; give the page another name, such as -o report.html")
         parts = data.attrs.get("parts")
         if isinstance(parts, Mapping):
             if part is None:

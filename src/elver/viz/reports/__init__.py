@@ -68,6 +68,8 @@ def report(
     try:
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, target)
+    except OSError as error:
+        raise BadInput(f"{target}: cannot be written ({error.strerror or error})") from None
     finally:
         temporary.unlink(missing_ok=True)
     return target
@@ -86,13 +88,16 @@ def save_plots(run: xr.Dataset, folder: str | os.PathLike[str], *, format: str =
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{target}: cannot be a folder ({error.strerror})") from None
-    return [chart.save(target, format) for chart in charts_of(run, _cast(run))]
+    try:
+        return [chart.save(target, format) for chart in charts_of(run, _cast(run))]
+    except OSError as error:
+        raise BadInput(f"{target}: cannot be written to ({error.strerror or error})") from None
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
-        raise BadInput(f"{target}: a report is an .html file")
+        raise BadInput(f"{target}: a report is an .html file, such as {target.with_suffix('.html').name}")
     if target.is_dir():
         raise BadInput(f"{target}: is a folder; give the name of a file, such as {target / 'report.html'}")
     if not target.absolute().parent.is_dir():

@@ -47,6 +47,7 @@ _OF_CLASS: dict[str, dict[str, str]] = {
     "Legendre": {"shear": ""},
     "Chebyshev": {"shear": ""},
 }
+_WORDS = {"imposed": "imposed motion", "lighthill": "Lighthill's water", "morison": "Morison's water"}
 _QUIET = {"shear_correction": 1.0, "stretch": 0, "shear": 0, "torsion": 0, "bending": 0, "damping": 0.0, "cut": False}
 
 
@@ -90,7 +91,7 @@ def sentence_of(system: System | None, run: xr.Dataset) -> str:
 
 
 def _counted(parts: Iterable[Any], *, one: str) -> list[str]:
-    counts = Counter(_kind(part) for part in parts)
+    counts = Counter(_WORDS.get(_kind(part), _kind(part)) for part in parts)
     return [f"{one}{kind}" if n == 1 else f"{n} {_plural(kind)}" for kind, n in counts.items()]
 
 

@@ -295,7 +295,9 @@ def _fixed(
     count = max(1, round(duration / step))
     whole = abs(count * step - duration) < 1e-9 * duration
     times: Array = t0 + np.arange(count + 1.0) * (step if whole else duration / count)
-    done, chunk = 0, 16
+    # a chunk takes some time, for progress and files; explicit methods evaluate anew where one begins, where the clock
+    # would decide on their last digits
+    done, chunk = 0, 64 if isinstance(march.method, Explicit) else 16
     record.add(times[:1], march.run(times[:1])[1])
     while done < count:
         began = clock.perf_counter()
@@ -321,7 +323,8 @@ def _fixed(
                 f"{step / 2**march.method.halvings:.1e} s; {_advice(march)}; .result holds the run so far"
             )
         spent = max(clock.perf_counter() - began, 1e-6)
-        chunk = int(np.clip(chunk * _CHUNK_SECONDS / spent, chunk // 2 + 1, 4 * chunk))
+        if not isinstance(march.method, Explicit):
+            chunk = int(np.clip(chunk * _CHUNK_SECONDS / spent, chunk // 2 + 1, 4 * chunk))
 
 
 def _advice(march: _March) -> str:

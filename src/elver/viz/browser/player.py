@@ -42,7 +42,7 @@ class Recording:
         drawn = {rod.name for rod in self.cast.rods} | {body.name for body in self.cast.bodies}
         if self.system is not None and not set(self.actors.rods) | set(self.actors.bodies) <= drawn:
             self.system, self.actors = None, actors_of_cast(self.cast)  # the run holds only a part of its model
-        self.q = run["q"].values if self.system is not None and "q" in run else None
+        self.q = run["q"].values[self.cast.steps] if self.system is not None and "q" in run else None
 
     def step_at(self, t: float) -> int:
         """The recorded instant nearest to ``t`` [s]."""
@@ -76,7 +76,8 @@ class Recording:
         """Inputs by name."""
         if "inputs" not in self.run:
             return {}
-        return dict(zip(map(str, self.run["input"].values), map(float, self.run["inputs"].values[k]), strict=True))
+        values = self.run["inputs"].values[self.cast.steps[k]]
+        return dict(zip(map(str, self.run["input"].values), map(float, values), strict=True))
 
     @property
     def full(self) -> dict[str, float]:

@@ -72,6 +72,16 @@ def test_dynamics_settles_where_statics_is() -> None:
     assert np.linalg.norm(robot.snapshot().point - wanted.tip[:3, 3]) < 2e-3
 
 
+def test_a_tension_goes_back_to_nothing_and_never_below() -> None:
+    robot = LiveRobot(soft_arm())
+    for tension in (3.0, 0.7, 1.9, 0.123, 2.2):
+        for goal in (tension, 0.0):
+            robot.set_input("pull", goal)
+            run_for(robot, 0.1)
+            assert robot.trouble == ""
+            assert robot.inputs_now()["pull"] == goal
+
+
 def test_calm_takes_energy_in_proportion_to_the_mass() -> None:
     """A free body loses speed as exp(-calm t)."""
     body = ev.RigidBody(mass=1.0, inertia=(0.1, 0.1, 0.1), name="stone")
@@ -96,6 +106,21 @@ def test_reset_goes_back_to_the_first_state() -> None:
     assert again.inputs == first.inputs
     assert again.time == 0.0
     assert not again.pull.any()
+
+
+def test_the_balance_is_sought_while_the_robot_moves() -> None:
+    """It belongs to where the inputs go, and an input that changes meanwhile makes it unknown again."""
+    robot = LiveRobot(soft_arm())
+    robot.set_input("pull", 2.0)
+    assert robot.searching
+    assert robot.balance is None
+    found = robot.check_balance()
+    assert found is not None
+    assert not robot.searching
+    np.testing.assert_allclose(found.state.q, ev.equilibrium(robot.system, {"pull": 2.0}).state.q, atol=1e-7)
+    assert robot.inputs_now()["pull"] == 0.0  # on its way
+    robot.set_pull([0.0, 0.1, 0.0])
+    assert robot.searching
 
 
 def test_pause_stops_the_clock_and_nothing_else() -> None:

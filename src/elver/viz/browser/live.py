@@ -12,7 +12,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -43,7 +43,11 @@ _PULLS = ("pull-x", "pull-y", "pull-z")
 
 
 class _ByHand(SmoothStep):
-    """The way of an input that a person moves."""
+    """The way of an input that a person moves; rounding does not take it beyond its ends, where a tendon would push."""
+
+    def rates(self, t: float) -> tuple[float, float, float]:
+        value, first, second = super().rates(t)
+        return min(max(value, min(self.before, self.after)), max(self.before, self.after)), first, second
 
 
 @dataclass(frozen=True)
@@ -175,8 +179,10 @@ class LiveRobot:
             self.signals = dict(self.given)
             self.pull = np.zeros(3)
             self.trouble = ""
-            self.balance: Equilibrium | None = None
-            self._stale = True
+            self._state = self.system.rest()
+            self._near: Equilibrium | None = None  # the last equilibrium found, to start the next search from
+            self._asked = object()  # changes with what an equilibrium depends on
+            self._answer: tuple[object, Equilibrium | None] = None, None  # what was asked, and what was found
             self._failed = False
             self._window: deque[tuple[float, float]] = deque()
             self._carry = 0.0
@@ -232,10 +238,8 @@ class LiveRobot:
     def settle(self) -> None:
         """Go to the equilibrium of the present inputs at once, and rest there."""
         with self.lock:
-            self._solve()
-            if self.balance is not None and not self._stale:
-                self._begin(self.balance.state.with_(time=self.state.time))
-                self._failed = False
+            if found := self._solve():
+                self._begin(found.state)
 
     # What the clock does ------------------------------------------------------------------------------------
 
@@ -247,10 +251,8 @@ class LiveRobot:
                 self._carry = 0.0
                 return
             if self.mode == "statics":
-                if self._stale:
-                    self._solve()
-                    if self.balance is not None and not self._stale:
-                        self._state = self.balance.state
+                if self._answer[0] is not self._asked and (found := self._solve()):
+                    self._state = found.state
                 self._window.clear()
                 return
             stepper = self._stepper
@@ -304,13 +306,31 @@ class LiveRobot:
         return callable(signal) and not isinstance(signal, _ByHand)
 
     def check_balance(self) -> Equilibrium | None:
-        """The equilibrium that belongs to the present inputs, found anew when they changed; None where it is not."""
+        """The equilibrium of the present inputs, None where none is found. In dynamics the motion goes on meanwhile."""
         with self.lock:
-            if self._stale and self.mode == "dynamics":
-                said = self.trouble
-                self._solve()
-                self.trouble = said
-            return self.balance if not self._stale_result else None
+            asked, targets, guess = self._asked, self._targets(), self._guess()
+            if self.mode == "statics" or (self._answer[0] is asked and not any(map(self.follows_time, self.names))):
+                return self.balance
+            system = self._twin
+        try:
+            found = equilibrium(system, targets, guess=guess)
+        except (NotConverged, BadInput, np.linalg.LinAlgError):
+            found = None
+        with self.lock:
+            if asked is self._asked:
+                self._answer, self._near = (asked, found), found or self._near
+            return self.balance
+
+    @property
+    def balance(self) -> Equilibrium | None:
+        """The equilibrium of the present inputs, as far as it is known."""
+        asked, found = self._answer
+        return found if asked is self._asked else None
+
+    @property
+    def searching(self) -> bool:
+        """True while nobody has looked for the equilibrium of the present inputs."""
+        return self._answer[0] is not self._asked
 
     def snapshot(self) -> Snapshot:
         """What there is to draw now."""
@@ -351,10 +371,13 @@ class LiveRobot:
         if self.point:
             part, at = self.points[self.point]
             pulls = [PointWrench(part, at, tuple(axis), name=name) for axis, name in zip(np.eye(3), _PULLS)]
+        loads = [*self.system.loads, *pulls]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ElverWarning)  # said already for the system itself
-            self._live = System(self.system.mechanism, self.system.actuators, [*self.system.loads, *pulls])
+            # two, each with scratch arrays of its own: one moves while balance is sought for the other
+            self._live, self._twin = (System(self.system.mechanism, self.system.actuators, loads) for _ in range(2))
             core(self._live)
+            core(self._twin)
 
     def _all_signals(self) -> tuple[Signal, ...]:
         """In the order of the channels of the system with its pull: actuators, loads, the three forces."""
@@ -368,9 +391,8 @@ class LiveRobot:
         """Where it begins: as given, else in equilibrium, else closed, else at rest."""
         if self._first is not None:
             return self._first.state if isinstance(self._first, Equilibrium) else self._first
-        self._solve(afresh=True)
-        if self.balance is not None:
-            return self.balance.state
+        if found := self._solve(afresh=True):
+            return found.state
         self.trouble = ""
         try:
             return assemble(self._live, self._inputs())
@@ -392,7 +414,7 @@ class LiveRobot:
             self.trouble = str(error)
 
     def _changed(self) -> None:
-        self._stale = True
+        self._asked = object()
         self.trouble = ""
         if self._failed:  # try again, from rest: a motion that ran into a wall has no velocity to go on with
             self._begin(self._still(self._state))
@@ -401,22 +423,28 @@ class LiveRobot:
         zero = np.zeros_like(state.q)
         return state.with_(q_dot=zero, q_ddot=zero, eta=np.zeros(6), eta_dot=np.zeros(6))
 
-    @property
-    def _stale_result(self) -> bool:
-        return self._stale or self.balance is None
+    def _targets(self) -> dict[Any, float]:
+        """Inputs, at the present time and where they are going to."""
+        t = self._state.time
+        signals = zip(self._live.channels, self._all_signals(), strict=True)
+        return {part: _value(_goal(signal), t) for part, signal in signals}
 
-    def _solve(self, afresh: bool = False) -> None:
+    def _guess(self) -> State | Equilibrium:
+        """Near the last equilibrium, at the present time."""
+        if self._near is None:
+            return self._still(self._state)
+        return replace(self._near, state=self._near.state.with_(time=self._state.time))
+
+    def _solve(self, afresh: bool = False) -> Equilibrium | None:
         """Equilibrium of the present inputs, near the last one; ``afresh`` from the rest shape."""
-        goal = {part: _goal(signal) for part, signal in self._inputs().items()}
-        near = self.balance if self.balance is not None and self.balance.system is self._live else None
-        guess: Any = None if afresh else near or self._still(self._state)
-        self._stale = False
         try:
-            self.balance = equilibrium(self._live, goal, guess=guess)
+            found = equilibrium(self._live, self._targets(), guess=None if afresh else self._guess())
             self.trouble = ""
         except (NotConverged, BadInput, np.linalg.LinAlgError) as error:
+            found = None
             self.trouble = str(error)
-            self.balance = None if self.mode == "dynamics" else self.balance
+        self._answer, self._near = (self._asked, found), found or self._near
+        return found
 
     def _on_the_way(self, signal: Signal, value: float) -> Signal:
         now = _value(signal, self._state.time)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time as clock
 from collections import deque
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -206,6 +207,15 @@ class LiveView(Served):
             return 0.0
         return (len(self._shown) - 1) / max(self._shown[-1] - self._shown[0], 1e-9)
 
+    def start(self) -> Self:
+        """Run in a thread of its own, with another that looks for equilibria: some take seconds."""
+        threading.Thread(target=self._look, name="elver-view-balance", daemon=True).start()
+        return super().start()
+
+    def _look(self) -> None:
+        while not self._stop.wait(0.2):
+            self.robot.check_balance()
+
     def _run(self) -> None:
         last = after = clock.perf_counter()
         while not self._stop.is_set():
@@ -295,8 +305,10 @@ class LiveView(Served):
         first = f"<b>{doing}</b> &nbsp; t = {seen.time:.2f} s"
         if robot.mode == "dynamics" and not robot.paused:
             first += f" &nbsp; {robot.ratio * robot.speed:.2f}&times; real time"
-        found = robot.check_balance()
-        if found is None:
+        found = robot.balance
+        if robot.searching:
+            second = f"<span style='color:{COLOURS['grey']}'>equilibrium: looking for it</span>"
+        elif found is None:
             second = f"<span style='color:{COLOURS['grey']}'>no equilibrium found for these inputs</span>"
         elif found.stable:
             second = f"<span style='color:{COLOURS['rod']}'>equilibrium: stable</span>"

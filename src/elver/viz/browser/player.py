@@ -179,11 +179,14 @@ class Player(Served):
         part, way = next(iter(recording.cast.ways.items()))
         curves = dict(zip(("x", "y", "z"), way.T, strict=True))
         self.plots.append(LinkedPlot(gui, f"{prefix}{part}", recording.time, curves, "m"))
-        run = recording.run
-        energies = {kind: run[f"energy/{kind}"].values for kind in ("kinetic", "elastic") if f"energy/{kind}" in run}
+        run, steps = recording.run, recording.cast.steps
+        energies = {
+            kind: run[f"energy/{kind}"].values[steps] for kind in ("kinetic", "elastic") if f"energy/{kind}" in run
+        }
         if "energy/total" in run:  # its zero is where somebody put it
-            energies["total, change"] = run["energy/total"].values - run["energy/total"].values[0]
-        if energies and all(e.shape == recording.time.shape for e in energies.values()):
+            total = run["energy/total"].values[steps]
+            energies["total, change"] = total - total[0]
+        if energies:
             self.plots.append(LinkedPlot(gui, f"{prefix}energy", recording.time, energies, "J"))
 
     def _show_frames(self) -> None:

@@ -595,6 +595,21 @@ def test_the_line_of_a_linked_plot_is_at_the_present_time() -> None:
     np.testing.assert_array_equal(line[at], [low, high])
 
 
+def test_the_ground_goes_with_a_swimmer_and_its_lines_stay(released: Any, open_player: Callable[..., Player]) -> None:
+    away = released.copy(deep=True)
+    away["arm/position"].values[:] += np.linspace(0.0, 1.0, 51)[:, None, None] * [20.0, -7.0, -3.0]
+    player = open_player(away)
+    stage = player.stages[0]
+    first = np.array(stage._handles["ground"].position)
+    player.seek(0.5)
+    player.draw()
+    way = stage._handles["ground"].position - first
+    np.testing.assert_allclose(way[:2] / stage.cell, np.round(way[:2] / stage.cell), atol=1e-6)
+    at = away["arm/position"].values[50]
+    assert np.abs(first + way - at.mean(axis=0))[:2].max() <= 4.0 * stage.cell
+    assert first[2] + way[2] < at[:, 2].min()
+
+
 def test_what_cannot_be_shown_is_said(tmp_path: Path, released: Any) -> None:
     with pytest.raises(ev.BadInput, match="cannot be shown"):
         view([3.0])  # type: ignore[list-item]

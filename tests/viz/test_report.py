@@ -463,7 +463,72 @@ class TestCommand:
         assert self.runner.invoke(app, arguments).exit_code == 0
 
 
+class TestTwoRuns:
+    """Side by side, with their plots over each other."""
+
+    def test_the_page(self, tmp_path):
+        late = swinging(steps=41, duration=4.0)
+        energies = {f"energy/{kind}": ("time", np.ones(41)) for kind in ("kinetic", "elastic", "total")}
+        path = ev.report({"early": swinging(), "late <b>": late}, tmp_path / "both.html")
+        page = outline(path)
+        assert [canvas["id"] for canvas in page.all("canvas")] == ["stage", "stage1"]
+        assert [script.get("id") for script in page.all("script")] == ["scene", "poses", "scene1", "poses1", None]
+        plots = pictures(page)
+        assert list(plots) == ["paths of tips and bodies of both runs", "the first tip or body of both runs"]
+        assert "x, early" in plots["the first tip or body of both runs"]
+        assert {"early and late <b>", "late <b>", "0 to 2", "0 to 4"} <= set(page.text)
+        both = ev.report({"a": late.assign(energies), "b": late.assign(energies)}, tmp_path / "both.html")
+        assert "energies of both runs" in pictures(outline(both))
+
+    def test_the_same_model_is_told_once(self, arm_run, loop_run, tmp_path):
+        same = outline(ev.report({"a": arm_run, "b": arm_run}, tmp_path / "same.html")).text
+        other = outline(ev.report({"a": arm_run, "b": loop_run}, tmp_path / "other.html")).text
+        assert (same.count("Rods"), other.count("Rods")) == (1, 2)
+
+    def test_bad_input(self, tmp_path):
+        nothing = xr.Dataset({"energy/total": ("time", [1.0, 2.0])}, {"time": [0.0, 1.0]})
+        with pytest.raises(BadInput, match="3 runs; give one run, or two by name"):
+            ev.report(dict.fromkeys("abc", swinging()), tmp_path / "a.html")
+        with pytest.raises(BadInput, match="the run 'b' holds no rod or body to draw"):
+            ev.report({"a": swinging(), "b": nothing}, tmp_path / "a.html")
+        with pytest.raises(BadInput, match="not a list"):
+            ev.report([swinging()], tmp_path / "a.html")
+
+    def test_the_command(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("other").mkdir()
+        for name in ("arm.nc", "leg.nc", "other/arm.nc"):
+            io.save(swinging(steps=3), name)
+        run = CliRunner().invoke
+        assert run(app, ["report", "arm.nc", "leg.nc"]).exit_code == 0
+        assert "elver report arm.nc leg.nc -o arm-leg.html" in outline(Path("arm-leg.html")).text
+        assert run(app, ["report", "arm.nc", "other/arm.nc", "-o", "both.html"]).exit_code == 0
+        assert {"arm", "arm 2"} <= set(outline(Path("both.html")).text)
+        done = run(app, ["report", "arm.nc", "leg.nc", "other/arm.nc"])
+        assert done.exit_code == 2
+        assert "3 runs; give one, or two" in done.output
+
+
 class TestInTheBrowser:
+    def test_two_runs_play_together_and_turn_together(self, tmp_path):
+        """The shorter rests at its end while the other goes on."""
+        path = ev.report({"long": swinging(), "short": swinging().isel(time=slice(0, 11))}, tmp_path / "both.html")
+        with browser.Page(path, tmp_path) as page:
+            page.wait("Number(document.documentElement.dataset.frames) > 2")
+            page.value("document.getElementById('play').click()")
+            page.value("document.getElementById('trails').click()")
+            first, end = self.look(page, 250.0), self.look(page, 500.0, "stage1")
+            assert self.look(page, 250.0, "stage1") != end
+            assert self.look(page, 1000.0, "stage1") == end
+            assert self.look(page, 1000.0) != self.look(page, 500.0)
+            where = {"y": 300, "button": "left", "buttons": 1, "clickCount": 1}
+            page.ask("Input.dispatchMouseEvent", type="mousePressed", x=300, **where)
+            page.ask("Input.dispatchMouseEvent", type="mouseMoved", x=360, **where)
+            page.ask("Input.dispatchMouseEvent", type="mouseReleased", x=360, **where)
+            assert self.look(page, 250.0) != first
+            assert self.look(page, 500.0, "stage1") != end
+            assert page.complaints == []
+
     def test_ten_seconds_of_twenty_rods(self, tmp_path):
         """Under 10 MB, no complaint, no request but the page itself; it plays, stops, seeks and turns."""
         run = swinging(steps=1001, rods=20, duration=10.0, nodes=20)
@@ -509,12 +574,12 @@ class TestInTheBrowser:
             assert page.requests == [path.resolve().as_uri()]
 
     @staticmethod
-    def look(page, place: float) -> str:
+    def look(page, place: float, stage: str = "stage") -> str:
         """What the stage shows at a place of the slider, after it has been drawn."""
         return page.value(
             "new Promise((done) => { const slider = document.getElementById('time'); "
             f"slider.value = {place}; slider.dispatchEvent(new Event('input')); "
-            "requestAnimationFrame(() => { const stage = document.getElementById('stage'); "
+            "requestAnimationFrame(() => { const stage = document.getElementById('" + stage + "'); "
             "requestAnimationFrame(() => { slider.dispatchEvent(new Event('input')); "
             "requestAnimationFrame(() => done(stage.toDataURL())); }); }); })"
         )

@@ -108,7 +108,7 @@ class LiveView(Served):
         self.frames.on_update(lambda _: self.stage.show_frames(self.frames.value))
         self.trailing = gui.add_checkbox("trail", False)
         self.trailing.on_update(lambda _: self._trail.clear())
-        self.following = gui.add_checkbox("camera follows", False)
+        self.following = gui.add_checkbox("camera follows", robot.system.free)
         self.speed = gui.add_slider("speed", 0.05, 2.0, 0.05, robot.speed)
         self.speed.on_update(lambda _: setattr(robot, "speed", float(self.speed.value)))
         hint = "Damping in proportion to the mass, besides what the model has. 0 is the model itself."
@@ -308,8 +308,9 @@ class LiveView(Served):
         found = robot.balance
         if robot.searching:
             second = f"<span style='color:{COLOURS['grey']}'>equilibrium: looking for it</span>"
-        elif found is None:
-            second = f"<span style='color:{COLOURS['grey']}'>no equilibrium found for these inputs</span>"
+        elif found is None:  # a robot that floats has none, or all
+            known = "no equilibrium found for these inputs" if not robot.system.free else "free"
+            second = f"<span style='color:{COLOURS['grey']}'>{known}</span>"
         elif found.stable:
             second = f"<span style='color:{COLOURS['rod']}'>equilibrium: stable</span>"
         else:

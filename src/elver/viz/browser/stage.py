@@ -193,7 +193,7 @@ class Stage:
         )  # fmt: skip
         # It gives no light, only shadow: narrow, so that thin rods have one.
         radius, height = 0.6 * (self.size + float(np.linalg.norm(self.high - self.low))), 6.0 * self.size
-        self.scene.add_light_spot(
+        self._handles["lamp"] = self.scene.add_light_spot(
             f"{self.root}/lamp", position=middle + height * np.eye(3)[2], direction=(0.0, 0.0, -1.0), decay=0.0,
             angle=float(np.arctan2(radius, height)), intensity=1e-3, cast_shadow=True,
         )  # fmt: skip
@@ -277,11 +277,21 @@ class Stage:
             if self.frames_shown:
                 self._draw_frames(places)
             if "ground" in self._handles:
-                lowest = min((float(at.position[:, 2].min()) for at in places.values()), default=self.floor)
-                if self._floor_below(lowest + 0.05 * self.size) < self.floor:
-                    self.floor = self._floor_below(lowest)
-                    ground = self._handles["ground"]
-                    ground.position = (*ground.position[:2], self.floor)
+                self._keep_below(_points(places))
+
+    def _keep_below(self, points: np.ndarray) -> None:
+        """The ground goes with a robot that leaves it, by whole cells so that its lines stay, and sinks below it."""
+        ground, lamp = self._handles["ground"], self._handles["lamp"]
+        way = np.zeros(3)
+        way[:2] = np.round((points.mean(axis=0) - ground.position)[:2] / self.cell) * self.cell
+        if np.abs(way).max() < 4.0 * self.cell:
+            way[:] = 0.0
+        lowest = float(points[:, 2].min())
+        if self._floor_below(lowest + 0.05 * self.size) < self.floor:
+            way[2] = self._floor_below(lowest) - self.floor
+            self.floor += way[2]
+        if way.any():
+            ground.position, lamp.position = ground.position + way, lamp.position + way
 
     def _skin(self, name: str, s: np.ndarray) -> RodSkin:
         skin = self._skins.get(name)

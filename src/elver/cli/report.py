@@ -14,7 +14,10 @@ __all__ = ["command"]
 
 
 def command(
-    run: Annotated[Path, typer.Argument(help="Run to show, as simulate, save or the gallery wrote it (.nc).")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Run to show, as simulate, save or the gallery wrote it (.nc); or two, side by side."),
+    ],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Page to write (.html).", show_default="beside the run, as .html"),
@@ -36,39 +39,53 @@ def command(
     Example:  elver gallery run boyer-2023-tendon-arm --out out/demo
 
     Example:  elver report out/demo/run.nc -o report.html
+
+    Example:  elver report soft.nc stiff.nc -o both.html
     """
     from rich.console import Console
 
-    from elver import io
     from elver.errors import BadInput
     from elver.viz.reports import report
 
-    if run.suffix == ".toml":
-        raise BadInput(f"{run}: a model file, not a run; compute it first: elver run {shlex.quote(str(run))}")
-    if not run.is_file():
-        raise BadInput(f"{run}: no such file; expected a run that elver saved (netCDF, .nc)")
-    target = out or run.with_suffix(".html")
+    if len(runs) > 2:
+        raise BadInput(f"{len(runs)} runs; give one, or two to see them side by side")
+    target = out or runs[0].parent / f"{'-'.join(run.stem for run in runs)}.html"
     console = Console(highlight=False)
-    with console.status(f"reading {run} ..."):
-        data = io.load(run)
+    data = {}
+    for run in runs:
+        with console.status(f"reading {run} ..."):
+            name = run.stem if run.stem not in data else f"{run.stem} 2"
+            data[name] = _read(run, part)
         if target.resolve() == run.resolve():
             raise BadInput(f"{target}: that is the run itself; give the page another name, such as -o report.html")
-        parts = data.attrs.get("parts")
-        if isinstance(parts, Mapping):
-            if part is None:
-                names = ", ".join(map(str, parts))
-                first = shlex.quote(str(next(iter(parts), "")))
-                raise BadInput(f"{run}: holds several runs ({names}); choose one, for example --part {first}")
-            data = io.part(data, part)
-        elif part is not None:
-            raise BadInput(f"--part {part}: {run} holds a single run; leave --part out")
-        numbers = {} if metrics is None else _read_metrics(metrics)
-    words = ["elver", "report", str(run), "-o", str(target)]
+    numbers = {} if metrics is None else _read_metrics(metrics)
+    words = ["elver", "report", *map(str, runs), "-o", str(target)]
     for option, value in (("--title", title), ("--part", part), ("--metrics", metrics)):
         words += [option, str(value)] if value else []
     with console.status("writing the page ..."):
-        report(data, target, title=title, metrics=numbers, command=shlex.join(words))
+        shown = data if len(data) > 1 else next(iter(data.values()))
+        report(shown, target, title=title, metrics=numbers, command=shlex.join(words))
     console.print(f"{target} ({target.stat().st_size / 1e6:.1f} MB)", soft_wrap=True, markup=False)
+
+
+def _read(run: Path, part: str | None) -> Any:
+    """The run in a file, or that of its runs which is called ``part``."""
+    from elver import io
+    from elver.errors import BadInput
+
+    if run.suffix == ".toml":
+        raise BadInput(f"{run}: a model file, not a run; compute it first: elver run {shlex.quote(str(run))}")
+    data = io.load(run)
+    parts = data.attrs.get("parts")
+    if isinstance(parts, Mapping):
+        if part is None:
+            names = ", ".join(map(str, parts))
+            first = shlex.quote(str(next(iter(parts), "")))
+            raise BadInput(f"{run}: holds several runs ({names}); choose one, for example --part {first}")
+        return io.part(data, part)
+    if part is not None:
+        raise BadInput(f"--part {part}: {run} holds a single run; leave --part out")
+    return data
 
 
 def _read_metrics(path: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A run as one HTML file that opens anywhere, also without a network: playback in 3-D, plots, the model, the settings.
 
     report(run, "report.html")
+    report({"soft": run, "stiff": other}, "both.html")     two runs side by side
     save_plots(run, "figures", format="pdf")       the plots alone, for a paper
 
 The file holds its own style, program and data. A content security policy in it allows that one program, known by its
@@ -15,6 +16,7 @@ import html
 import os
 import platform
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -28,8 +30,9 @@ from elver.errors import BadInput
 from elver.system import System
 from elver.viz.history import Cast, cast_of
 from elver.viz.measures import RAMP
+from elver.viz.reports.beside import charts_beside
 from elver.viz.reports.charts import FORMATS, Chart, charts_of, is_branch
-from elver.viz.reports.playback import Playback, playback_of
+from elver.viz.reports.playback import BUDGET, Playback, playback_of
 from elver.viz.reports.words import model_of, sections_of, sentence_of, summary_of
 
 __all__ = ["report", "save_plots"]
@@ -38,8 +41,20 @@ _MODEL_SHOWN = 400_000  # characters of the model's JSON that a page can show wi
 _SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """One run with all that a page needs of it."""
+
+    name: str
+    run: xr.Dataset
+    cast: Cast | None
+    system: System | None
+    reason: str  # why there is no system
+    playback: Playback | None
+
+
 def report(
-    run: xr.Dataset,
+    run: xr.Dataset | Mapping[str, xr.Dataset],
     path: str | os.PathLike[str],
     *,
     title: str = "",
@@ -52,18 +67,29 @@ def report(
     name, or as ``metrics.json`` of the gallery has them, with unit, reference and tolerance. ``command`` is what made
     the page, for people who want to make it again.
 
+    Two runs by name, ``{"soft": run, "stiff": other}``, are played side by side and at the same time, with their plots
+    over each other.
+
     An unfinished run gives a page of what there is, and the page says so. A run without rods and bodies has no
     playback; plots are those that the run has data for.
     """
     target = _target(path)
-    if not isinstance(run, xr.Dataset):
-        raise BadInput(f"report needs a run (an xarray.Dataset from simulate or load), not a {type(run).__name__}")
-    if isinstance(run.attrs.get("parts"), Mapping):
-        names = ", ".join(map(str, run.attrs["parts"]))
-        raise BadInput(f"this dataset holds several runs ({names}): take one out with io.part(runs, name)")
-    cast = _cast(run)
-    shown = str(title) or _title(run, cast)
-    text = _page(run, cast, shown, metrics or {}, command or f'ev.report(run, "{target.name}")')
+    several = isinstance(run, Mapping) and not isinstance(run, xr.Dataset)
+    runs: dict[Any, Any] = dict(run) if several else {"": run}
+    if not 1 <= len(runs) <= 2:
+        raise BadInput(f"report: {len(runs)} runs; give one run, or two by name to see them side by side")
+    for each in runs.values():
+        if not isinstance(each, xr.Dataset):
+            raise BadInput(f"report needs a run (an xarray.Dataset from simulate or load), not a {type(each).__name__}")
+        if isinstance(each.attrs.get("parts"), Mapping):
+            names = ", ".join(map(str, each.attrs["parts"]))
+            raise BadInput(f"this dataset holds several runs ({names}): take one out with io.part(runs, name)")
+    shown = [_shown(str(name), each, BUDGET // len(runs)) for name, each in runs.items()]
+    for one in shown:
+        if len(shown) > 1 and one.playback is None:
+            raise BadInput(f"report: the run {one.name!r} holds no rod or body to draw; give it a page of its own")
+    heading = str(title) or " and ".join(one.name or _title(one.run, one.cast) for one in shown)
+    text = _page(shown, heading, metrics or {}, command or f'ev.report(run, "{target.name}")')
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -92,6 +118,13 @@ def save_plots(run: xr.Dataset, folder: str | os.PathLike[str], *, format: str =
         return [chart.save(target, format) for chart in charts_of(run, _cast(run))]
     except OSError as error:
         raise BadInput(f"{target}: cannot be written to ({error.strerror or error})") from None
+
+
+def _shown(name: str, run: xr.Dataset, budget: int) -> _Shown:
+    cast = _cast(run)
+    system, reason = model_of(run)
+    playback = None if cast is None else playback_of(cast, run, system, budget=budget)
+    return _Shown(name, run, cast, system, reason, playback)
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
@@ -128,27 +161,28 @@ def _cast(run: xr.Dataset) -> Cast | None:
 # ------------------------------------------------------------------------------------------- page
 
 
-def _page(run: xr.Dataset, cast: Cast | None, title: str, metrics: Mapping[str, Any], command: str) -> str:
-    system, reason = model_of(run)
-    playback = None if cast is None else playback_of(cast, run, system)
+def _page(shown: list[_Shown], title: str, metrics: Mapping[str, Any], command: str) -> str:
     program = files(__package__).joinpath("player.js").read_text(encoding="utf-8")
     look = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(program.encode()).digest()).decode("ascii")
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
-    body = [
-        _header(run, title, system, drawn=playback is not None),
-        *(_player(playback) if playback else []),
-        *_plots(list(charts_of(run, cast))),
-        *_numbers(run, cast, playback, metrics),
-        *_model(run, system, reason),
-        *_settings(run, playback, command),
-    ]
-    if playback:
+    playbacks = [one.playback for one in shown if one.playback is not None]
+    body = [_header(shown, title)]
+    if playbacks:
+        body += _player(playbacks, [one.name for one in shown])
+    body += [*_plots(list(_charts(shown))), *_numbers(shown, metrics)]
+    body.append("<h2>Model</h2>")
+    same = len({one.run.attrs.get("model") for one in shown}) == 1
+    for one in shown[:1] if same else shown:
+        body += [f"<h3>{_escaped(one.name)}</h3>" if not same else "", *_model(one)]
+    body += _settings(shown, command)
+    for k, playback in enumerate(playbacks):
         body += [
-            f'<script type="application/json" id="scene">{playback.scene_text()}</script>',
-            f'<script type="text/plain" id="poses">{playback.poses_text()}</script>',
-            f"<script>{program}</script>",
+            f'<script type="application/json" id="scene{k or ""}">{playback.scene_text()}</script>',
+            f'<script type="text/plain" id="poses{k or ""}">{playback.poses_text()}</script>',
         ]
+    if playbacks:
+        body.append(f"<script>{program}</script>")
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -165,32 +199,52 @@ def _escaped(text: Any) -> str:
     return html.escape(str(text), quote=True)
 
 
-def _header(run: xr.Dataset, title: str, system: System | None, *, drawn: bool) -> str:
-    status = str(run.attrs.get("status", ""))
-    parts = [f"<header><h1>{_escaped(title)}</h1>"]
-    if status:
-        kind = "badge" if status == "complete" else "badge warn"
-        parts.append(f'<span class="{kind}">{_escaped(status.partition(":")[0])}</span>')
-    parts.append(f"</header>\n<p>{_escaped(sentence_of(system, run))}</p>")
-    if status and status != "complete":
-        why = "it was still being computed, or was killed, when this page was made" if status == "running" else status
-        parts.append(f'<p class="note">This run is not complete: {_escaped(why)}. The page shows what there is.</p>')
-    if is_branch(run):
-        parts.append("<p>A branch of equilibria: there is no motion to play.</p>")
-    elif run.sizes.get("time", 0) == 0:
-        parts.append('<p class="note">This run holds no step.</p>')
-    elif not drawn:
-        parts.append("<p>This run holds no rod or body to draw.</p>")
+def _header(shown: list[_Shown], title: str) -> str:
+    several = len(shown) > 1
+    badges = "" if several else _badge(shown[0].run)
+    parts = [f"<header><h1>{_escaped(title)}</h1>{badges}</header>"]
+    for one in shown:
+        run, status = one.run, str(one.run.attrs.get("status", ""))
+        name = f"<b>{_escaped(one.name)}</b> {_badge(run)} " if several else ""
+        parts.append(f"<p>{name}{_escaped(sentence_of(one.system, run))}</p>")
+        if status and status != "complete":
+            killed = "it was still being computed, or was killed, when this page was made"
+            why = _escaped(killed if status == "running" else status)
+            parts.append(f'<p class="note">This run is not complete: {why}. The page shows what there is.</p>')
+        if is_branch(run):
+            parts.append("<p>A branch of equilibria: there is no motion to play.</p>")
+        elif run.sizes.get("time", 0) == 0:
+            parts.append('<p class="note">This run holds no step.</p>')
+        elif one.playback is None:
+            parts.append("<p>This run holds no rod or body to draw.</p>")
     return "\n".join(parts)
 
 
-def _player(playback: Playback) -> list[str]:
-    scene = playback.scene
+def _badge(run: xr.Dataset) -> str:
+    status = str(run.attrs.get("status", ""))
+    kind = "badge" if status == "complete" else "badge warn"
+    return f'<span class="{kind}">{_escaped(status.partition(":")[0])}</span>' if status else ""
+
+
+def _charts(shown: list[_Shown]) -> Iterator[Chart]:
+    if len(shown) == 1:
+        return charts_of(shown[0].run, shown[0].cast)
+    return charts_beside({one.name: (one.run, one.cast) for one in shown if one.cast is not None})
+
+
+def _player(playbacks: list[Playback], names: list[str]) -> list[str]:
+    scene = max((playback.scene for playback in playbacks), key=lambda scene: scene["times"][-1] - scene["times"][0])
     speeds = sorted({*_SPEEDS, scene["speed"]})
     options = "".join(
         f'<option value="{s:g}"{" selected" if s == scene["speed"] else ""}>{s:g}×</option>' for s in speeds
     )
-    measures, colours = scene["measures"], ", ".join(RAMP)
+    measures = min((playback.scene["measures"] for playback in playbacks), key=len)
+    colours = ", ".join(RAMP)
+    stages = ""
+    for k, (playback, name) in enumerate(zip(playbacks, names, strict=True)):
+        label = f"<b>{_escaped(name)}</b><br>" if name else ""
+        stages += f'<div class="stage"><canvas id="stage{k or ""}" aria-label="the robot in motion"></canvas>'
+        stages += f'<div class="scale">{label}grid {playback.scene["grid"]:g} m</div></div>'
     told = "".join(f'<option value="{k}">{_escaped(each["name"])}</option>' for k, each in enumerate(measures))
     choice = f'<label>colour <select id="colour">{told}<option value="-1">none</option></select></label>'
     bar = (
@@ -199,8 +253,7 @@ def _player(playback: Playback) -> list[str]:
         "<div><span></span><span></span><span></span></div></div>"
     )
     return [
-        '<div class="player"><canvas id="stage" aria-label="the robot in motion"></canvas>',
-        f'<div class="scale">grid {scene["grid"]:g} m</div>{bar if measures else ""}',
+        f'<div class="player"><div class="stages">{stages}</div>{bar if measures else ""}',
         '<p class="note" id="no-webgl" hidden>This browser has no WebGL 2, which the playback needs; '
         "everything below works without it.</p>",
         '<div class="controls"><button id="play" type="button">Play</button>',
@@ -247,20 +300,24 @@ def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]], numbers: tuple[in
 # ---------------------------------------------------------------------------------------- numbers
 
 
-def _numbers(
-    run: xr.Dataset, cast: Cast | None, playback: Playback | None, metrics: Mapping[str, Any]
-) -> Iterator[str]:
+def _numbers(shown: list[_Shown], metrics: Mapping[str, Any]) -> Iterator[str]:
     yield "<h2>Numbers</h2>"
     if metrics:
         yield _table(("metric", "value", "unit", "reference", "tolerance", "source"), _metric_rows(metrics), (1, 3, 4))
         yield "<h3>Of the run</h3>"
-    measures = [] if playback is None else playback.scene["measures"]
-    extremes = [(f"largest {each['name']} of a rod", f"{each['most']:.4g}", each["unit"]) for each in measures]
-    yield _table(("", "", ""), [*_run_rows(run), *extremes], (1,))
-    if cast is not None:
-        yield "<h3>Tips and bodies</h3>"
-        head = ("place", "at the end [m]", "farthest from its start [m]", "largest mean speed of a step [m/s]")
-        yield _table(head, list(_motion_rows(cast)), (1, 2, 3))
+    rows: dict[tuple[str, str], list[str]] = {}
+    for k, one in enumerate(shown):
+        measures = [] if one.playback is None else one.playback.scene["measures"]
+        extremes = [(f"largest {each['name']} of a rod", f"{each['most']:.4g}", each["unit"]) for each in measures]
+        for label, value, unit in [*_run_rows(one.run), *extremes]:
+            rows.setdefault((label, unit), [""] * len(shown))[k] = value
+    numbers = [(label, *values, unit) for (label, unit), values in rows.items()]
+    yield _table(("", *(one.name for one in shown), ""), numbers, tuple(range(1, len(shown) + 1)))
+    for one in shown:
+        if one.cast is not None:
+            yield f"<h3>Tips and bodies{f' of {_escaped(one.name)}' if one.name else ''}</h3>"
+            head = ("place", "at the end [m]", "farthest from its start [m]", "largest mean speed of a step [m/s]")
+            yield _table(head, list(_motion_rows(one.cast)), (1, 2, 3))
 
 
 def _metric_rows(metrics: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -329,10 +386,10 @@ def _most(vectors: np.ndarray) -> float:
 # ------------------------------------------------------------------------------ model and settings
 
 
-def _model(run: xr.Dataset, system: System | None, reason: str) -> Iterator[str]:
-    yield "<h2>Model</h2>"
+def _model(one: _Shown) -> Iterator[str]:
+    run, system = one.run, one.system
     if system is None:
-        yield f"<p>{_escaped(reason)}</p>"
+        yield f"<p>{_escaped(one.reason)}</p>"
     else:
         for section in sections_of(system, run):
             yield f"<h3>{_escaped(section.title)}</h3>"
@@ -343,26 +400,34 @@ def _model(run: xr.Dataset, system: System | None, reason: str) -> Iterator[str]
         yield f"<details><summary>The whole model, as stored in the run</summary><pre>{_escaped(text)}</pre></details>"
 
 
-def _settings(run: xr.Dataset, playback: Playback | None, command: str) -> Iterator[str]:
+def _settings(shown: list[_Shown], command: str) -> Iterator[str]:
     yield "<h2>To make it again</h2>"
-    rows: list[tuple[str, str]] = []
-    for key in ("method", "step", "status", "conventions"):
-        if key in run.attrs:
-            rows.append((key, _number(run.attrs[key])))
-    rows.append(("computed with", f"elver {run.attrs.get('elver_version', 'of unknown version')}"))
-    known = {"title", "elver_version", "conventions", "method", "step", "status", "model"}
-    rows += [(str(key), _number(value)) for key, value in run.attrs.items() if key not in known]
+    rows: dict[str, list[str]] = {}
+    for k, one in enumerate(shown):
+        for key, value in _setting_rows(one.run, one.playback):
+            rows.setdefault(key, [""] * len(shown))[k] = value
+    yield _table(("", *(one.name for one in shown)), [(key, *values) for key, values in rows.items()])
     libraries = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "scipy", "numba", "xarray", "matplotlib"))
-    rows.append(("page made with", f"elver {_version('elver')}, Python {platform.python_version()}, {libraries}"))
-    rows.append(("page made at", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")))
-    if playback is not None:
-        rows.append(("playback", f"{playback.frames} of {run.sizes.get('time', playback.frames)} stored instants"))
-    yield _table(("", ""), rows)
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    yield f"<p>Page made with elver {_version('elver')}, Python {platform.python_version()}, {libraries}; {made}.</p>"
     yield f"<h3>The command</h3>\n<pre>{_escaped(command)}</pre>"
-    if "model" in run.attrs:
+    if "model" in shown[0].run.attrs:
         yield "<h3>The model from the run's file, to compute with it again</h3>"
         code = 'from elver import io\n\nrun = io.load("run.nc")\nsystem = io.loads(run.attrs["model"])'
         yield f"<pre>{_escaped(code)}</pre>"
+
+
+def _setting_rows(run: xr.Dataset, playback: Playback | None) -> Iterator[tuple[str, str]]:
+    first = ("method", "step", "status", "conventions")
+    for key in first:
+        if key in run.attrs:
+            yield key, _number(run.attrs[key])
+    yield "computed with", f"elver {run.attrs.get('elver_version', 'of unknown version')}"
+    for key, value in run.attrs.items():
+        if key not in {*first, "title", "elver_version", "model"}:
+            yield str(key), _number(value)
+    if playback is not None:
+        yield "playback", f"{playback.frames} of {run.sizes.get('time', playback.frames)} stored instants"
 
 
 def _version(name: str) -> str:

@@ -21,7 +21,18 @@ from elver.viz.history import Cast
 from elver.viz.plots import energy, tip_history
 from elver.viz.style import COLOURS, TIME_COLOURS, legend_above, open_axes, style
 
-__all__ = ["FORMATS", "Chart", "charts_of", "is_branch"]
+__all__ = [
+    "FORMATS",
+    "Chart",
+    "charts_of",
+    "drawn_over_time",
+    "drawn_plain",
+    "flat",
+    "is_branch",
+    "legend_below",
+    "plane_of",
+    "safe",
+]
 
 FORMATS = ("pdf", "svg", "png")
 
@@ -70,17 +81,17 @@ class Chart:
 def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
     """The plots that this run has something for, in the order of a report."""
     if cast is not None and len(cast.time) > 1:
-        yield _drawn("paths", "ways of tips and bodies in the plane of the largest motion", _of(_ways, cast))
+        yield drawn_plain("paths", "ways of tips and bodies in the plane of the largest motion", _of(_ways, cast))
     if cast is not None and cast.rods:
-        yield _drawn("shapes", "centre lines at several instants, early light, late dark", _of(_shapes, cast))
+        yield drawn_plain("shapes", "centre lines at several instants, early light, late dark", _of(_shapes, cast))
     if is_branch(run):
         yield from _branch(run)
     if run.sizes.get("time", 0) < 2:
         return
     if cast is not None and len(cast.time) > 1:
-        yield _over_time("tips", "tips and bodies over time", lambda axes: tip_history(run, axes=axes))
+        yield drawn_over_time("tips", "tips and bodies over time", lambda axes: tip_history(run, axes=axes))
     if any(_finite(run, f"energy/{name}") for name in ("kinetic", "elastic", "gravity", "total")):
-        yield _over_time("energy", "energy over time", lambda axes: energy(run, axes=axes))
+        yield drawn_over_time("energy", "energy over time", lambda axes: energy(run, axes=axes))
     for name, labels, units, title in (
         ("inputs", "input", "input_units", "inputs"),
         ("multipliers", "multiplier", "multiplier_units", "multipliers of loops and holds"),
@@ -89,7 +100,7 @@ def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
         if _finite(run, name) and run[name].ndim == 2:
             yield from _channels(run, name, labels, units, title)
     if _finite(run, "newton_iterations") and run["newton_iterations"].values.any():  # explicit methods have none
-        yield _over_time("newton", "Newton iterations of each step", _of(_newton, run))
+        yield drawn_over_time("newton", "Newton iterations of each step", _of(_newton, run))
 
 
 def _finite(run: xr.Dataset, name: str) -> bool:
@@ -99,25 +110,25 @@ def _finite(run: xr.Dataset, name: str) -> bool:
 
 def _ways(axes: Axes, cast: Cast) -> None:
     ways = cast.ways
-    i, j = _plane(np.concatenate(list(ways.values())))
+    i, j = plane_of(np.concatenate(list(ways.values())))
     for k, (name, way) in enumerate(ways.items()):
         many = len(ways) > _LINES
         colour = COLOURS["rod"] if many else _colour(k)
-        axes.plot(way[:, i], way[:, j], color=colour, linewidth=1.0 if many else 1.8, label="" if many else _safe(name))
+        axes.plot(way[:, i], way[:, j], color=colour, linewidth=1.0 if many else 1.8, label="" if many else safe(name))
         axes.plot(*way[0, [i, j]], "o", color="white", markeredgecolor=colour, markersize=5)
         axes.plot(*way[-1, [i, j]], "o", color=colour, markersize=5)
-    only = _safe(next(iter(ways)))
+    only = safe(next(iter(ways)))
     place = only if any(body.name == next(iter(ways)) for body in cast.bodies) else f"the tip of {only}"
     axes.set_title(
         f"path of {place}" if len(ways) == 1 else "paths of tips and bodies" if cast.bodies else "paths of tips"
     )
-    _flat(axes, i, j)
+    flat(axes, i, j)
     if 1 < len(ways) <= _LINES:
         legend_above(axes)
 
 
 def _shapes(axes: Axes, cast: Cast) -> None:
-    i, j = _plane(np.concatenate([rod.position.reshape(-1, 3) for rod in cast.rods]))
+    i, j = plane_of(np.concatenate([rod.position.reshape(-1, 3) for rod in cast.rods]))
     time = cast.time
     wanted = np.linspace(time[0], time[-1], min(len(time), 9 if len(cast.rods) <= 3 else 4))
     chosen = sorted({int(np.argmin(np.abs(time - t))) for t in wanted})
@@ -128,7 +139,7 @@ def _shapes(axes: Axes, cast: Cast) -> None:
             axes.plot(rod.position[instant, :, i], rod.position[instant, :, j], color=colour)
     when = f", {time[chosen[0]]:.3g} s (light) to {time[chosen[-1]]:.3g} s" if len(chosen) > 1 else ""
     axes.set_title(f"shapes{when}")
-    _flat(axes, i, j)
+    flat(axes, i, j)
 
 
 def is_branch(run: xr.Dataset) -> bool:
@@ -148,13 +159,13 @@ def _branch(run: xr.Dataset) -> Iterator[Chart]:
                 place = run[name].values[:, i]
                 axes.plot(value, place, color=COLOURS[colour], linestyle="--", linewidth=1.0)
                 axes.plot(value, np.where(stable, place, np.nan), color=COLOURS[colour], label=axis)
-            axes.set_title(_safe(name.removesuffix("/position")))
-            axes.set_xlabel(f"{_safe(str(over))} [{_safe(str(unit))}]" if unit else _safe(str(over)))
+            axes.set_title(safe(name.removesuffix("/position")))
+            axes.set_xlabel(f"{safe(str(over))} [{safe(str(unit))}]" if unit else safe(str(over)))
             axes.set_ylabel("position [m]")
             axes.margins(x=0.0)
             legend_above(axes)
 
-        yield _drawn(f"branch-{k + 1}" if k else "branch", f"{name} along the branch; dashed: not stable", draw)
+        yield drawn_plain(f"branch-{k + 1}" if k else "branch", f"{name} along the branch; dashed: not stable", draw)
 
 
 def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -> Iterator[Chart]:
@@ -178,14 +189,14 @@ def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -
                 if k not in main:
                     axes.plot(time, values[:, k], color=COLOURS["grid"], linewidth=1.0)
             for place, k in enumerate(main):
-                axes.plot(time, values[:, k], color=_colour(place), label=_safe(names[k]))
-            label = "factor" if unit == "1" else f"{name.removesuffix('s')} [{_safe(unit)}]" if unit else ""
+                axes.plot(time, values[:, k], color=_colour(place), label=safe(names[k]))
+            label = "factor" if unit == "1" else f"{name.removesuffix('s')} [{safe(unit)}]" if unit else ""
             open_axes(axes, title, label)
-            _legend_below(axes)
+            legend_below(axes)
 
         about = f"{title}, {unit}" if unit not in ("", "1") else title
         number = list(dict.fromkeys(kinds)).index(unit)
-        yield _over_time(f"{name}-{number + 1}" if number else name, about, draw)
+        yield drawn_over_time(f"{name}-{number + 1}" if number else name, about, draw)
 
 
 def _newton(axes: Axes, run: xr.Dataset) -> None:
@@ -205,19 +216,23 @@ def _newton(axes: Axes, run: xr.Dataset) -> None:
     axes.set_ylabel("per step" if together == 1 else "per step, mean and most")
 
 
-def _legend_below(axes: Axes) -> None:
+def legend_below(axes: Axes) -> None:
     """Names may be long: one column beside the plot would squeeze it, so they stand in rows below."""
-    axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.17), ncols=2, fontsize=8, handlelength=1.2)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=8, handlelength=2.0)
 
 
-def _plane(points: np.ndarray) -> tuple[int, int]:
+def plane_of(points: np.ndarray) -> tuple[int, int]:
     """The two axes along which the points spread most; z, if it is one of them, points up."""
     spread = np.ptp(points, axis=0)
     i, j = sorted(np.argsort(-spread, kind="stable")[:2].tolist())
     return i, j
 
 
-def _flat(axes: Axes, i: int, j: int) -> None:
+def flat(axes: Axes, i: int, j: int) -> None:
+    """Axes for places in the plane of two axes of the world, in equal scale."""
     axes.set_xlabel(f"{'xyz'[i]} [m]")
     axes.set_ylabel(f"{'xyz'[j]} [m]")
     axes.set_aspect("equal", adjustable="datalim")
@@ -228,7 +243,7 @@ def _colour(k: int) -> str:
     return COLOURS[("rod", "accent", "gold", "violet", "ink", "grey")[k % 6]]
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """A name as matplotlib should print it: a dollar is a dollar, and a leading underscore hides nothing."""
     text = text.replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
@@ -238,11 +253,13 @@ def _of(draw: Callable[[Axes, Any], None], what: Any) -> Callable[[Axes], None]:
     return lambda axes: draw(axes, what)
 
 
-def _drawn(name: str, about: str, draw: Callable[[Axes], Any]) -> Chart:
+def drawn_plain(name: str, about: str, draw: Callable[[Axes], Any]) -> Chart:
+    """What ``draw`` draws."""
     return Chart(name, about, *_figure(draw))
 
 
-def _over_time(name: str, about: str, draw: Callable[[Axes], Any]) -> Chart:
+def drawn_over_time(name: str, about: str, draw: Callable[[Axes], Any]) -> Chart:
+    """What ``draw`` draws over time."""
     return Chart(name, about, *_figure(draw), over_time=True)
 
 

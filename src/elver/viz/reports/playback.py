@@ -31,7 +31,7 @@ from elver.viz.scene import bounds, nice_step, pleasant_view
 from elver.viz.style import COLOURS
 from elver.viz.tube import Surface, flange
 
-__all__ = ["Playback", "playback_of"]
+__all__ = ["BUDGET", "Playback", "playback_of"]
 
 FRAMES_PER_SECOND = 60.0
 FRAMES = 3000

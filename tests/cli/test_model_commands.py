@@ -180,11 +180,10 @@ def started(folder, seconds):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
     )  # fmt: skip
     end = time.monotonic() + 120.0
-    while not Path("long.nc").exists():
+    while not Path("long.nc").exists() or ev.load("long.nc").sizes["time"] <= 16:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.05)
-    time.sleep(1.5)
     return process
 
 

@@ -109,12 +109,45 @@ class TestRunFile:
         assert file.steps == 305
         xr.testing.assert_identical(load(path), small_run(0, 305).assign_attrs(status="complete"))
 
-    def test_file_is_readable_between_chunks(self, tmp_path):
+    def test_chunks_beyond_the_room_made_ahead(self, tmp_path):
+        path = tmp_path / "run.nc"
+        file = RunFile(path)
+        for start in range(0, 900, 100):
+            file.append(small_run(start, 100))
+            xr.testing.assert_identical(load(path), small_run(0, start + 100).assign_attrs(status="running"))
+        file.close()
+        xr.testing.assert_identical(load(path), small_run(0, 900).assign_attrs(status="complete"))
+
+    def test_time_without_values_and_a_variable_called_like_another_dimension(self, tmp_path):
+        path = tmp_path / "run.nc"
+        whole = xr.Dataset({"a": (("time", "b"), np.arange(12.0).reshape(6, 2)), "b": (("c", "time"), np.ones((3, 6)))})
+        with RunFile(path) as file:
+            file.append(whole.isel(time=slice(4)))
+            file.append(whole.isel(time=slice(4, None)))
+        xr.testing.assert_identical(load(path), whole.assign_attrs(status="complete"))
+
+    def test_an_append_cut_short_leaves_the_steps_before_it(self, tmp_path, monkeypatch):
         path = tmp_path / "run.nc"
         file = RunFile(path)
         file.append(small_run(0, 4))
         file.append(small_run(4, 4))
+
+        def cut(_):
+            raise OSError("no room on the disk")
+
+        monkeypatch.setattr("h5py.File.flush", cut)
+        with pytest.raises(OSError, match="no room"):
+            file.append(small_run(8, 4))
         xr.testing.assert_identical(load(path), small_run(0, 8).assign_attrs(status="running"))
+
+    def test_file_is_readable_between_chunks(self, tmp_path):
+        path = tmp_path / "run.nc"
+        file = RunFile(path)
+        file.append(small_run(0, 4))
+        with xr.open_dataset(path, engine="h5netcdf"):  # somebody looks meanwhile
+            file.append(small_run(4, 4))
+            file.append(small_run(8, 4))
+        xr.testing.assert_identical(load(path), small_run(0, 12).assign_attrs(status="running"))
 
     @pytest.mark.parametrize(
         ("error", "status"),

@@ -312,6 +312,7 @@ def _fixed(
             march.restore(saved)
             chunk = 1
             continue
+        spent = max(clock.perf_counter() - began, 1e-6)
         record.add(grid[1 : steps + 1], {name: values[1:] for name, values in out.items()})
         done += steps
         if progress is not None:
@@ -322,7 +323,6 @@ def _fixed(
                 f"simulate: {failed} at t = {times[done]:g} s even with a step of "
                 f"{step / 2**march.method.halvings:.1e} s; {_advice(march)}; .result holds the run so far"
             )
-        spent = max(clock.perf_counter() - began, 1e-6)
         if not isinstance(march.method, Explicit):
             chunk = int(np.clip(chunk * _CHUNK_SECONDS / spent, chunk // 2 + 1, 4 * chunk))
 
@@ -382,6 +382,13 @@ def _difference(one: dict[str, Array], two: dict[str, Array], scale: Array) -> f
     return float(error)
 
 
+def _joined(records: list[tuple[Array, dict[str, Array]]]) -> tuple[Array, dict[str, Array]]:
+    names = records[0][1]
+    return np.concatenate([times for times, _ in records]), {
+        name: np.concatenate([out[name] for _, out in records]) for name in names
+    }
+
+
 class _Recorder:
     """Collects the records of a run, as dataset and, if asked for, into a file."""
 
@@ -393,6 +400,7 @@ class _Recorder:
         # times and records together, so that Ctrl-C cannot come between them
         self.records: list[tuple[Array, dict[str, Array]]] = []
         self.file = None if file is None else RunFile(file)
+        self.written = -np.inf
         self.attributes = {
             "title": f"elver simulation of {', '.join(part.name for part in system.mechanism.parts)}",
             "elver_version": version("elver"),
@@ -409,17 +417,18 @@ class _Recorder:
         if not keep.any():
             return
         self.records.append((times[keep], {name: values[keep] for name, values in out.items()}))
-        self._write()
+        if clock.perf_counter() - self.written > _CHUNK_SECONDS:
+            self._write()
 
     def _write(self) -> None:
         """Bring the file up to date with the records; an append that Ctrl-C cut short is made up for."""
         if self.file is None:
             return
-        done = 0
-        for times, out in self.records:
-            done += times.size
-            if done > self.file.steps:
-                self.file.append(self._dataset(times, out))
+        done = np.cumsum([times.size for times, _ in self.records])
+        missing = [record for record, last in zip(self.records, done, strict=True) if last > self.file.steps]
+        if missing:
+            self.file.append(self._dataset(*_joined(missing)))
+        self.written = clock.perf_counter()
 
     def finish(self, status: str) -> xr.Dataset:
         """The whole run; its status also goes to the file."""
@@ -428,9 +437,7 @@ class _Recorder:
             self.file.close(status)
         if not self.records:
             return xr.Dataset(attrs={**self.attributes, "status": status})
-        times = np.concatenate([times for times, _ in self.records])
-        out = {name: np.concatenate([r[name] for _, r in self.records]) for name in self.records[0][1]}
-        return self._dataset(times, out).assign_attrs(status=status)
+        return self._dataset(*_joined(self.records)).assign_attrs(status=status)
 
     def _dataset(self, times: Array, out: dict[str, Array]) -> xr.Dataset:
         system = self.system

@@ -6,7 +6,7 @@ blanks (``limb%201.s``): netCDF lists coordinates in one text, with blanks betwe
 Attributes that netCDF cannot hold (True, None, lists of texts, mappings) are stored as ``json:`` texts.
 
 Whatever happens while writing, a file under its final name is whole: :func:`save` writes beside it and
-renames; :class:`RunFile` appends a chunk of steps at a time and closes the file after each.
+renames; :class:`RunFile` appends a chunk of steps at a time, into room made ahead in the same way.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import threading
 from collections.abc import Iterator, Mapping
@@ -23,7 +24,7 @@ from types import FrameType, TracebackType
 from typing import Any
 from urllib.parse import unquote
 
-import h5netcdf
+import h5py
 import numpy as np
 import xarray as xr
 
@@ -32,6 +33,7 @@ from elver.errors import BadInput
 __all__ = ["RunFile", "collect", "load", "part", "save"]
 
 FORMAT = 1
+_STEPS = "elver_steps"
 TIME_CHUNK = 256  # steps per HDF5 chunk: 2 kB per scalar, large beside HDF5's own bookkeeping
 
 
@@ -68,6 +70,9 @@ def load(path: str | os.PathLike[str]) -> xr.Dataset:
             f"{source}: written in format {int(version)}, this version of elver reads up to {FORMAT}; "
             "install a newer one"
         )
+    if _STEPS in data:
+        steps = data[_STEPS]
+        data = data.drop_vars(_STEPS).isel({steps.attrs["dimension"]: slice(int(steps))})
     return _from_file_form(data)
 
 
@@ -93,16 +98,19 @@ class RunFile:
             for chunk in chunks:        # datasets that follow each other in time
                 file.append(chunk)
 
-    The first chunk also brings what does not depend on time, and the attributes. After every :meth:`append`
-    the file is closed and whole. Ctrl-C during an append takes effect after it. The attribute ``status`` says
-    how the run ended: "running", "complete", or "stopped: ..." with the reason.
+    The first chunk also brings what does not depend on time, and the attributes. :func:`load` reads the file at any
+    moment, also when the process was killed within an append: it has room for more steps than were taken, and the
+    variable ``elver_steps`` counts them until the run ends (other readers see zeros behind them). Ctrl-C during an
+    append takes effect after it. The attribute ``status`` says how the run ended: "running", "complete", or
+    "stopped: ..." with the reason.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, dimension: str = "time") -> None:
         self.path = _checked_target(path)
         self.dimension = dimension
         self.steps = 0
-        self._variables: frozenset[str] = frozenset()
+        self._room = 0
+        self._growing: frozenset[str] = frozenset()
 
     def append(self, chunk: xr.Dataset) -> None:
         """Add the steps of ``chunk`` after those already in the file."""
@@ -110,16 +118,16 @@ class RunFile:
             raise BadInput(f"{self.path}: no dimension {self.dimension!r} in the chunk, only {tuple(chunk.dims)}")
         with _interrupt_deferred():
             if self.steps == 0:
-                self._create(chunk)
+                self._create(_to_file_form(chunk.assign_attrs(status="running")))
             else:
-                self._extend(chunk)
+                self._extend(_to_file_form(chunk))
             self.steps += chunk.sizes[self.dimension]
 
     def close(self, status: str = "complete") -> None:
-        """Say in the file how the run ended."""
+        """Say in the file how the run ended, and give back the room for more steps."""
         if self.steps:
-            with _interrupt_deferred(), h5netcdf.File(self.path, "a") as file:
-                file.attrs["status"] = status
+            with _interrupt_deferred():
+                save(load(self.path).assign_attrs(status=status), self.path)
 
     def __enter__(self) -> RunFile:
         return self
@@ -134,32 +142,60 @@ class RunFile:
         else:
             self.close(f"stopped: {error}")
 
-    def _create(self, chunk: xr.Dataset) -> None:
-        stored = _to_file_form(chunk.assign_attrs(status="running"))
+    def _create(self, stored: xr.Dataset) -> None:
         dimension = _file_name(self.dimension)
-        for variable in stored.variables.values():
-            if dimension in variable.dims:
-                shape = [TIME_CHUNK if d == dimension else max(1, stored.sizes[d]) for d in variable.dims]
-                variable.encoding["chunksizes"] = tuple(shape)
+        self._growing = _growing(stored, dimension)
+        for name in self._growing:
+            variable = stored.variables[name]
+            shape = [TIME_CHUNK if d == dimension else max(1, stored.sizes[d]) for d in variable.dims]
+            variable.encoding["chunksizes"] = tuple(shape)
+        stored[_STEPS] = xr.Variable((), stored.sizes[dimension], {"dimension": dimension})
         with _replacing(self.path) as temporary:
             stored.to_netcdf(temporary, engine="h5netcdf", unlimited_dims=[dimension])
-        self._variables = frozenset(map(str, stored.variables))
+        self._room = stored.sizes[dimension]
 
-    def _extend(self, chunk: xr.Dataset) -> None:
-        stored = _to_file_form(chunk)
+    def _extend(self, stored: xr.Dataset) -> None:
+        """Fill room that the file has already: nothing of HDF5's own books changes, so no moment is a bad one."""
         dimension = _file_name(self.dimension)
-        names = {str(name) for name, v in stored.variables.items() if dimension in v.dims}
-        with h5netcdf.File(self.path, "a") as file:
-            growing = {name for name in self._variables if dimension in file.variables[name].dimensions}
-            if names != growing:
-                odd = ", ".join(sorted(_name_from_file(n) for n in names ^ growing))
-                raise BadInput(f"{self.path}: chunks must hold the same variables; they differ in {odd}")
-            start, end = self.steps, self.steps + stored.sizes[dimension]
-            file.resize_dimension(dimension, end)
+        names = _growing(stored, dimension)
+        if names != self._growing:
+            odd = ", ".join(sorted(_name_from_file(n) for n in names ^ self._growing))
+            raise BadInput(f"{self.path}: chunks must hold the same variables; they differ in {odd}")
+        end = self.steps + stored.sizes[dimension]
+        if end > self._room:
+            self._make_room(max(end, 2 * self._room, TIME_CHUNK))
+        # h5py is the layer below netCDF, which opens a file ten times faster; others may read what is there meanwhile
+        with h5py.File(self.path, "r+", locking=False) as file:
             for name in names:
-                target, source = file.variables[name], stored.variables[name]
-                rows = tuple(slice(start, end) if d == dimension else slice(None) for d in source.dims)
-                target[rows] = source.values.astype(target.dtype, copy=False)
+                source = stored.variables[name]
+                rows = tuple(slice(self.steps, end) if d == dimension else slice(None) for d in source.dims)
+                _variable(file, name)[rows] = source.values
+            file.flush()
+            file[_STEPS][()] = end
+
+    def _make_room(self, steps: int) -> None:
+        """Put a copy of the file in its place, with room for so many steps."""
+        dimension = _file_name(self.dimension)
+        with _replacing(self.path) as temporary:
+            shutil.copyfile(self.path, temporary)
+            with h5py.File(temporary, "r+") as file:
+                for name in self._growing | {dimension}:
+                    target = _variable(file, name)
+                    axis = target.maxshape.index(None)
+                    target.resize(steps, axis=axis)
+                    rows = tuple(slice(self._room, None) if i == axis else slice(None) for i in range(target.ndim))
+                    target[rows] = np.zeros((), target.dtype)  # HDF5 gives a chunk its place when it is written
+        self._room = steps
+
+
+def _variable(file: h5py.File, name: str) -> h5py.Dataset:
+    """A variable by its name in netCDF, which has its own way to call one like a dimension that it does not hold."""
+    other = f"_nc4_non_coord_{name}"
+    return file[other if other in file else name]
+
+
+def _growing(stored: xr.Dataset, dimension: str) -> frozenset[str]:
+    return frozenset(str(name) for name, variable in stored.variables.items() if dimension in variable.dims)
 
 
 # ----------------------------------------------------------------------- several runs in one

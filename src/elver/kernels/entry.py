@@ -137,9 +137,10 @@ def compile_group(group: str) -> None:
         _plain(observe.observe, _observe_signature)
     elif group == "statics":
         _bare_solver(rest.solve_static, _static_arguments)
-    elif group == "explicit":
-        _compiled(explicit.march_explicit, _explicit_signature())
+    elif group == "articulated":
         _plain(articulated.accelerations, _accelerations_signature)
+    elif group == "explicit":
+        _plain(explicit.march_explicit, _explicit_signature)
     elif group == "shoot":
         _plain(shoot.shoot, _shoot_signature)
         _plain(static_shoot.static_shoot, _static_shoot_signature)
@@ -288,14 +289,8 @@ def march_one_step(*arguments: Any) -> int:
 
 
 @cache
-def _accelerations() -> Callable[..., bool]:
-    ensure(("explicit",), "articulated bodies and explicit steps", 20)
-    return _plain(articulated.accelerations, _accelerations_signature)
-
-
-@cache
 def _explicit() -> Callable[..., int]:
-    _accelerations()
+    ensure(("explicit",), "explicit steps", 10)
     march = _plain(explicit.march_explicit, _explicit_signature)
     residual, found = pointer("residual"), pointer("accelerations")
     return lambda *arguments: march(residual, found, *arguments)
@@ -308,7 +303,7 @@ def march_explicit(*arguments: Any) -> int:
 
 def accelerations(*arguments: Any) -> bool:
     """:func:`elver.kernels.articulated.accelerations`, without its first argument."""
-    return bool(_accelerations()(pointer("residual"), *arguments))
+    return bool(_plain(articulated.accelerations, _accelerations_signature)(pointer("residual"), *arguments))
 
 
 @cache

@@ -16,7 +16,7 @@ from elver.kernels.cache import cache_folder
 
 __all__ = ["COMMON", "ensure", "is_warm", "warmup"]
 
-COMMON = ("tangent", "residual", "one-step", "statics", "observe")
+COMMON = ("tangent", "residual", "articulated", "one-step", "statics", "observe")
 """What equilibria and implicit motion of any robot need."""
 
 _GROUPS = (*COMMON, "gauss", "shoot", "explicit")

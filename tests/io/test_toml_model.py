@@ -482,6 +482,12 @@ def test_schema_is_json_and_resolves():
     for part in text.split('"$ref": "#/$defs/')[1:]:
         assert part.partition('"')[0] in schema["$defs"]
     assert schema["$defs"]["Rod"]["properties"]["length"]["anyOf"][0]["description"] == "[m]"
+    body = schema["$defs"]["RigidBody"]
+    assert "density" in body["properties"]
+    assert "mass" not in body["required"]  # a solid has density instead
+    _, continuation, simulation = schema["properties"]["study"]["anyOf"]
+    assert continuation["properties"]["over"]["anyOf"][0]["type"] == ["string", "object"]
+    assert any("equilibrium" in way.get("properties", {}) for way in simulation["properties"]["state"]["anyOf"])
 
 
 def test_looking_at_a_file_needs_no_compiled_core(tmp_path):

@@ -47,7 +47,7 @@ FIELD = """(words => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with Browser(size=(900, 600)) as opened:
+    with Browser(size=(800, 500)) as opened:
         yield opened
 
 

@@ -311,8 +311,8 @@
       return { array, count: indexed(order) };
     }
 
-    /* A rod: rings around a smooth centre line, with three smaller rings as a round cap at both ends. */
-    const LIFTS = [1.0, 0.9, 0.6];
+    /* A rod: rings around a smooth centre line, with smaller rings as a round cap at both ends. */
+    const LIFTS = [1.0, 0.97, 0.87, 0.71, 0.5, 0.26];
     const CIRCLE = [];
     for (let a = 0; a <= scene.around; a++) {
       const angle = 2 * Math.PI * a / scene.around;
@@ -327,7 +327,7 @@
         this.along = this.weights.length / part.count;
         this.half = floats(part.half);
         this.between = floats(part.between); // which two nodes each fine point lies between
-        this.rings = this.along + 6;
+        this.rings = this.along + 2 * LIFTS.length;
         this.size = this.rings * ROW;
         this.line = new Float32Array(12 * this.along); // centre and three axes of each section
         this.signed = new Float32Array(4 * part.count);
@@ -336,7 +336,7 @@
 
       colours(into) { // the stripe on the +y side shows how a rod is twisted
         for (let i = 0; i < this.size; i++) {
-          const ring = Math.floor(i / ROW), body = ring > 2 && ring < this.rings - 3;
+          const ring = Math.floor(i / ROW), body = ring >= LIFTS.length && ring < this.rings - LIFTS.length;
           into.set([...this.part.colour, body ? CIRCLE[i % ROW][0] : 0], 4 * i);
         }
       }

@@ -157,7 +157,7 @@ class LiveView(Served):
         if event.phase == "start" or self._dragged is None:
             self.robot.grab(part, s)
             self._dragged = np.asarray(event.end_position)
-        pull = 4.0 * self.robot.pull_range / self.stage.size * (np.asarray(event.end_position) - self._dragged)
+        pull = 2.0 * self.robot.pull_range / self.stage.size * (np.asarray(event.end_position) - self._dragged)
         self.robot.set_pull(pull * min(1.0, self.robot.pull_range / max(float(np.linalg.norm(pull)), 1e-12)))
 
     def _follow(self) -> None:
@@ -281,7 +281,7 @@ class LiveView(Served):
         force = float(np.linalg.norm(seen.pull))
         pulls = force > 1e-9 * self.robot.pull_range
         if pulls:
-            way = 0.25 * self.stage.size / self.robot.pull_range * seen.pull
+            way = 0.5 * self.stage.size / self.robot.pull_range * seen.pull
             self.arrow.points = np.array([[seen.point, seen.point + way]], dtype=np.float32)
         if self.arrow.visible != pulls:
             self.arrow.visible = pulls

@@ -28,9 +28,9 @@ _HOME = {
     ),
     "elver.errors": "BadInput ElverWarning Interrupted NotConverged",
     "elver.integrators": (
-        "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler simulate "
-        "state_at"
+        "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
     ),
+    "elver.integrators.simulate": "simulate state_at",
     "elver.io": (
         "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save save_model"
     ),
@@ -124,9 +124,8 @@ if TYPE_CHECKING:
         Newmark,
         RungeKutta4,
         SemiImplicitEuler,
-        simulate,
-        state_at,
     )
+    from elver.integrators.simulate import simulate, state_at
     from elver.io import (
         ContinuationStudy,
         EquilibriumStudy,

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from elver.cli import app
 from elver.errors import BadInput
-from elver.io.toml_model import check_model
+from elver.io.toml_model import load_model
 from elver.io.toml_text import value_text
 
 GOOD = """
@@ -139,6 +139,12 @@ CHANGED = {
     "unknown key of a scheme": (
         'step = "10 ms"', 'method = { type = "HHT", rho = 1 }', ["study.method.rho", "did you mean 'rho_inf'"],
     ),
+    "range of a scheme": (
+        'step = "10 ms"', 'method = { type = "GeneralizedAlpha", rho_inf = 2 }', ["study.method", "rho_inf = 2"],
+    ),
+    "adaptive step of zero": (
+        'step = "10 ms"', 'step = { type = "Adaptive", first = 0 }', ["study.step", "first step = 0 s", "greater"],
+    ),
     "place on no rod": ('b = ["arm", "base"]', 'b = ["arm", "middle"]', ["joints.foot", "middle"]),
     "place beyond the rod": ('b = ["arm", "base"]', 'b = ["arm", "2 m"]', ["joints.foot", "2", "0.4"]),
     "no frame": ('b = ["arm", "base"]', "b = 7", ["joints.foot.b", "7", '["arm", "tip"]']),
@@ -182,7 +188,7 @@ def _imported():
 def test_the_file_is_good_before_it_is_broken(tmp_path):
     path = tmp_path / "good.toml"
     path.write_text(GOOD, encoding="utf-8")
-    assert check_model(path).study.duration == 1.0
+    assert load_model(path).study.duration == 1.0
     assert CliRunner().invoke(app, ["check", str(path)]).exit_code == 0
 
 
@@ -243,7 +249,7 @@ def test_a_broken_table_is_told_with_its_row(tmp_path):
     path = tmp_path / "model.toml"
     path.write_text(GOOD.replace('"pull"', '{ type = "SampledSignal", file = "pull.csv" }', 1), encoding="utf-8")
     with pytest.raises(BadInput, match=r"inputs\.tendon\.file: pull\.csv, row 3: '1,much'"):
-        check_model(path)
+        load_model(path)
 
 
 WRONG = ["x", "", "1 N", "arm", "none", 0, -1, float("inf"), True, [], [[]], ["a"], {}, {"like": "arm"}, {"type": [1]}]
@@ -271,7 +277,7 @@ def test_whatever_stands_for_a_value_is_read_or_told(wrong, tmp_path):
         table[place[-1]] = wrong
         path.write_text("\n".join(f"{key} = {value_text(v)}" for key, v in document.items()), encoding="utf-8")
         try:
-            check_model(path)
+            load_model(path)
         except BadInput as error:
             told.append(str(error))
     assert len(told) > 25

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 import elver as ev
 from elver.errors import BadInput
 from elver.io.model_fields import GROUPS, METHODS, STUDY_FIELDS, kind_of
-from elver.io.toml_model import check_model
 from elver.io.toml_schema import model_schema
 from elver.io.toml_text import value_text
-from elver.io.toml_values import arguments, file_types
+from elver.io.toml_values import arguments, file_types, method_types
 from elver.io.units import dimension, quantity
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -279,7 +278,7 @@ def test_a_run_may_begin_from_what_other_inputs_hold(tmp_path):
     """At rest under 2 N; the run itself has the signal, which is zero then."""
     path = written(tmp_path, HAND + 'state = { equilibrium = { tendon = "2 N" } }\n')
     model = ev.load_model(path)
-    assert model.study.state == check_model(path).study.state == {"tendon": 2.0}
+    assert model.study.state == ev.load_model(path).study.state == {"tendon": 2.0}
     (tendon,) = model.system.actuators
     study = ev.SimulationStudy(0.05, step=5e-3, state={tendon: 2.0})
     again = ev.load_model(ev.save_model(tmp_path / "again.toml", model.system, model.inputs, study)).study
@@ -461,7 +460,7 @@ def test_every_key_of_every_type_has_a_unit_or_kind():
 
 
 def test_the_keys_of_time_schemes_are_those_of_their_classes():
-    types = file_types(methods=True)
+    types = method_types()
     for name, keys in METHODS.items():
         assert set(keys) == {f.name for f in fields(types[name]) if f.init}
 
@@ -493,12 +492,12 @@ def test_schema_is_json_and_resolves():
 def test_looking_at_a_file_needs_no_compiled_core(tmp_path):
     path = written(tmp_path, HAND + 'method = { type = "HHT", rho_inf = 0.7 }\n')
     code = (
-        "import sys; from elver.io.toml_model import check_model; from elver.io.toml_schema import model_schema; "
-        f"check_model({str(path)!r}); model_schema(); print([m for m in ('numba', 'xarray') if m in sys.modules])"
+        "import sys; from elver.io.toml_model import load_model; from elver.io.toml_schema import model_schema; "
+        f"load_model({str(path)!r}); model_schema(); print([m for m in ('numba', 'xarray') if m in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
-    assert check_model(path).study.method == {"type": "HHT", "rho_inf": 0.7}
+    assert ev.load_model(path).study.method == ev.HHT(rho_inf=0.7)
 
 
 # Units ------------------------------------------------------------------------------------------------------

@@ -20,10 +20,10 @@ __all__ = ["changes_of", "check_file", "print_schema", "told_warnings", "words_o
 
 def check_file(file: Path, settings: Sequence[str], *, as_json: bool = False, outside: bool = False) -> None:
     """Print what a model file describes."""
-    from elver.io.toml_model import check_model
+    from elver.io.toml_model import load_model
 
     with told_warnings() as heard:
-        model = check_model(file, changes=changes_of(settings), outside=outside)
+        model = load_model(file, changes=changes_of(settings), outside=outside)
     lines = [*words_of_system(model.system), *words_of_study(model.study)]
     if as_json:
         data = {"file": str(file), "ok": True, "title": model.title, "model": lines, "warnings": heard}

@@ -75,7 +75,7 @@ def equilibrium_of_file(
 
 def _simulate(model: Model, study: SimulationStudy, target: Path) -> dict[str, Any]:
     from elver.dynamics.core import core
-    from elver.integrators import simulate
+    from elver.integrators.simulate import simulate
     from elver.statics import equilibrium
 
     core(model.system)  # compiled before the clock starts

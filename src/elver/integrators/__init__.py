@@ -1,12 +1,12 @@
-"""Time integration: one method per file, and simulate."""
+"""Time integration: one method per file, as values; :mod:`elver.integrators.simulate` runs them."""
 
+from elver.integrators.adaptive import Adaptive
 from elver.integrators.explicit import Explicit, RungeKutta4, SemiImplicitEuler
 from elver.integrators.gauss import Gauss, GaussLegendre4, ImplicitMidpoint
 from elver.integrators.generalized_alpha import GeneralizedAlpha
 from elver.integrators.hht import HHT
 from elver.integrators.method import Method, OneStep
 from elver.integrators.newmark import Newmark
-from elver.integrators.simulate import Adaptive, simulate, state_at
 
 __all__ = [
     "HHT",
@@ -21,6 +21,4 @@ __all__ = [
     "OneStep",
     "RungeKutta4",
     "SemiImplicitEuler",
-    "simulate",
-    "state_at",
 ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, Literal, TypeAlias
 
@@ -25,6 +25,7 @@ from elver.bodies import RigidBody
 from elver.dynamics.core import arrays, core, observe_states
 from elver.dynamics.forward import forward_dynamics
 from elver.errors import BadInput, Interrupted, NotConverged, finite, positive
+from elver.integrators.adaptive import Adaptive
 from elver.integrators.explicit import Explicit
 from elver.integrators.gauss import Gauss
 from elver.integrators.generalized_alpha import GeneralizedAlpha
@@ -39,7 +40,7 @@ from elver.statics.closing import check_closed
 from elver.statics.equilibrium import Equilibrium, equilibrium
 from elver.system import Inputs, State, System
 
-__all__ = ["Adaptive", "simulate", "state_at"]
+__all__ = ["simulate", "state_at"]
 
 Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[float, float], None]
@@ -47,25 +48,6 @@ Progress: TypeAlias = Callable[[float, float], None]
 _CHUNK_SECONDS = 0.2
 # Position constraints excite what Newmark never damps; a little dissipation keeps the multipliers clean.
 _DEFAULT_METHOD, _DEFAULT_WITH_CLOSURES = Newmark(), GeneralizedAlpha(rho_inf=0.6)
-
-
-@dataclass(frozen=True)
-class Adaptive:
-    """Steps that keep the error of each step below ``tolerance`` (rad of bending over the rod, or base motion / L).
-
-    The error is seen by doing each step twice, whole and in two halves; the halves are kept. ``first``, ``largest`` and
-    ``smallest`` bound the step [s].
-    """
-
-    tolerance: float = 1e-5
-    first: float = 1e-3
-    largest: float = 0.1
-    smallest: float = 1e-9
-
-    def __post_init__(self) -> None:
-        positive("tolerance", self.tolerance, "(error of one step)")
-        for name in ("first", "largest", "smallest"):
-            positive(f"{name} step", getattr(self, name), "s")
 
 
 class _March:

@@ -20,7 +20,7 @@ _HOME = {
     "files": "RunFile collect load part save",
     "model": "Table decode dumps encode loads",
     "toml_model": (
-        "ContinuationStudy EquilibriumStudy Model SimulationStudy check_model load_model save_model"
+        "ContinuationStudy EquilibriumStudy Model SimulationStudy load_model save_model"
     ),
     "toml_schema": "model_schema",
     "urdf": "read_urdf",
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         EquilibriumStudy,
         Model,
         SimulationStudy,
-        check_model,
         load_model,
         save_model,
     )

@@ -30,7 +30,7 @@ from elver.io.toml_values import ContinuationStudy, EquilibriumStudy, Model, Sim
 from elver.io.toml_writer import ModelWriter
 
 __all__ = [
-    "ContinuationStudy", "EquilibriumStudy", "Model", "SimulationStudy", "Study", "check_model", "load_model",
+    "ContinuationStudy", "EquilibriumStudy", "Model", "SimulationStudy", "Study", "load_model",
     "save_model",
 ]  # fmt: skip
 
@@ -49,14 +49,7 @@ def load_model(
     >>> model = load_model("arm.toml")
     >>> run = simulate(model.system, duration=2.0, inputs=model.inputs)
     """
-    return ModelReader(Path(path), changes or {}, outside, methods=True).model()
-
-
-def check_model(
-    path: str | os.PathLike[str], *, changes: Mapping[str, Any] | None = None, outside: bool = False
-) -> Model:
-    """:func:`load_model` without the compiled core: time schemes stay tables, whose ranges are checked by the run."""
-    return ModelReader(Path(path), changes or {}, outside, methods=False).model()
+    return ModelReader(Path(path), changes or {}, outside).model()
 
 
 def save_model(

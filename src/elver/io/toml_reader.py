@@ -20,7 +20,7 @@ import numpy as np
 from elver.errors import BadInput
 from elver.io.model_fields import GROUPS, METHODS, SECTIONS, STUDY_FIELDS, kind_of
 from elver.io.toml_text import lines_of_keys, parse, read_text
-from elver.io.toml_values import FORMAT, STUDIES, Model, SimulationStudy, Study, arguments, file_types
+from elver.io.toml_values import FORMAT, STUDIES, Model, SimulationStudy, Study, arguments, file_types, method_types
 from elver.io.units import quantity
 
 __all__ = ["ModelReader"]
@@ -34,13 +34,12 @@ _FLAGS = ("free", "world", "text")
 class ModelReader:
     """One file on its way to a model."""
 
-    def __init__(self, path: Path, changes: Mapping[str, Any], outside: bool, *, methods: bool) -> None:
+    def __init__(self, path: Path, changes: Mapping[str, Any], outside: bool) -> None:
         self.path, self.outside = path, outside
         text = read_text(path)
         self.document = parse(path, text)
         self.lines = lines_of_keys(text)
         self.types = file_types()
-        self.methods = methods
         self.built: dict[str, Any] = {}
         self.building: list[str] = []
         for key in self.document:
@@ -572,9 +571,7 @@ class ModelReader:
             if key not in METHODS[kind]:
                 self.fail((*path, key), f"{kind} has no key {key!r}; {_meant(key, METHODS[kind])}")
         values = {key: self.value(METHODS[kind][key], item, (*path, key)) for key, item in given.items()}
-        if not self.methods:
-            return {"type": kind, **values}
-        return self.call(kind, file_types(methods=True)[kind], values, path)
+        return self.call(kind, method_types()[kind], values, path)
 
 
 def _only_numbers(item: Any, names: Mapping[str, Any]) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from elver.io.model import MODEL_PACKAGES, _model_classes
@@ -13,7 +15,7 @@ from elver.io.model_fields import GROUPS, METHODS
 
 __all__ = [
     "FORMAT", "STUDIES", "ContinuationStudy", "EquilibriumStudy", "Model", "SimulationStudy", "Study", "arguments",
-    "file_types",
+    "file_types", "method_types",
 ]  # fmt: skip
 
 FORMAT = 1
@@ -79,13 +81,17 @@ class Model:
     title: str = ""
 
 
-def file_types(methods: bool = False) -> dict[str, type]:
-    """Classes that a model file may name; those of time schemes only on demand, since they need the compiled core."""
-    packages = MODEL_PACKAGES if methods else tuple(p for p in MODEL_PACKAGES if p != "elver.integrators")
-    known = _model_classes(packages)
+@cache
+def file_types() -> dict[str, type]:
+    """Classes that a model file may name, without those of time schemes."""
+    known = _model_classes(tuple(package for package in MODEL_PACKAGES if package != "elver.integrators"))
     named = {name for group, names in GROUPS.items() if group != "study" for name in names}
-    named |= set(METHODS) if methods else set()
     return {name: known[name] for name in sorted(named)}
+
+
+def method_types() -> dict[str, type]:
+    """Classes of time schemes that a study may name."""
+    return {name: vars(importlib.import_module("elver.integrators"))[name] for name in METHODS}
 
 
 def arguments(cls: Callable[..., Any]) -> dict[str, inspect.Parameter]:

@@ -325,7 +325,7 @@ def test_sliders_follow_what_python_sets(still: LiveView) -> None:
     assert still.sliders["pull"].value == 1.5
     assert still.point.value == "arm at 0.3 m"
     assert [slider.value for slider in still.pulls] == pytest.approx([0.0, 0.1, -0.2])
-    assert still.point_plot.handle.title == "arm at 0.3 m [m]"
+    assert "arm at 0.3 m" in still.point_plot.title.content
     # a slider that a person holds is left alone
     by_hand(still, "pull", 2.0)
     still.sliders["pull"].value = 2.2  # the next event is on its way
@@ -373,6 +373,15 @@ def test_a_drag_pulls_where_the_mouse_took_hold(still: LiveView) -> None:
 def test_troubles_are_on_the_page(shown: LiveView) -> None:
     shown._say(shown.robot.set_input, "pull", -1.0)
     assert "can only pull" in shown.words(shown.robot.snapshot())
+
+
+def test_names_of_a_model_are_text_on_the_page(still: LiveView) -> None:
+    """A model may come from anywhere: what it calls its parts is no HTML."""
+    still.point_plot.begin("<script>alert(1)</script>")
+    still.robot.trouble = "<script>alert(1)</script>"
+    shown = still.point_plot.title.content + still.words(still.robot.snapshot())
+    assert "<script" not in shown
+    assert shown.count("&lt;script") == 2
 
 
 def test_real_time(shown: LiveView, record_property: Any) -> None:

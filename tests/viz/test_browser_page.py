@@ -242,6 +242,8 @@ def test_two_runs_are_played_side_by_side(browser: Browser, tmp_path: Path) -> N
         assert player.playing
         write(page, "speed", 0.5)
         assert until(lambda: player.rate == 0.5)
+        press(page, "pause")  # while it plays, the number is its own
+        page.wait_for("document.body.innerText.includes('paused')")
         write(page, "time", 0.3)
         assert until(lambda: player._drawn == [30, 30])
         page.wait_for("document.body.innerText.includes('t = 0.300')")

@@ -6,6 +6,7 @@ import logging
 import threading
 import time as clock
 from collections import deque
+from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -318,9 +319,5 @@ class LiveView(Served):
         second += f" &nbsp; {self.pictures:.0f} pictures/s"
         lines = [first, second, self.stage.scale()]
         if robot.trouble:
-            lines.append(f"<span style='color:{COLOURS['accent']}'>{_escape(robot.trouble)}</span>")
+            lines.append(f"<span style='color:{COLOURS['accent']}'>{escape(robot.trouble)}</span>")
         return paragraph(*lines)
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

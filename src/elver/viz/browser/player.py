@@ -10,6 +10,7 @@ import logging
 import threading
 import time as clock
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -293,7 +294,9 @@ class Player(Served):
         """The status in HTML."""
         doing = "playing" if self.playing else "paused"
         states = [str(r.run.attrs.get("status", "complete")) for r in self.recordings]
-        broken = (f"{name}: {state}" for name, state in zip(self.names, states, strict=True) if state != "complete")
+        broken = (
+            escape(f"{name}: {state}") for name, state in zip(self.names, states, strict=True) if state != "complete"
+        )
         text = f"<b>{doing}</b> &nbsp; t = {self.t:.3f} of {self.end_time:g} s"
         return paragraph(text, self.stages[0].scale() or self.stages[-1].scale(), *broken)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from elver.viz.browser.server import paragraph
 from elver.viz.style import COLOURS
 
 __all__ = ["LinkedPlot", "ScrollingPlot"]
@@ -34,7 +36,10 @@ class ScrollingPlot:
     def __init__(self, gui: Any, title: str, names: list[str], unit: str, span: float = 10.0) -> None:
         self.unit, self.span, self.rows = unit, span, deque[tuple[float, ...]]()
         self.width = len(names) + 1
-        self.handle = gui.add_uplot(tuple(np.zeros(2) for _ in range(self.width)), **_options(title, names, unit))
+        # a title that changes would make the page draw the plot anew, and lose its scale of time
+        self.title = gui.add_html(self._heading(title))
+        options = _options(title, names, unit) | {"title": None}
+        self.handle = gui.add_uplot(tuple(np.zeros(2) for _ in range(self.width)), **options)
 
     def add(self, t: float, *values: float) -> None:
         """One instant more."""
@@ -49,7 +54,10 @@ class ScrollingPlot:
     def begin(self, title: str) -> None:
         """Begin anew with something else."""
         self.clear()
-        self.handle.title = f"{title} [{self.unit}]"
+        self.title.content = self._heading(title)
+
+    def _heading(self, title: str) -> str:
+        return paragraph(f"<b>{escape(title)}</b> [{self.unit}]")
 
     def show(self) -> None:
         """Send what there is."""

@@ -30,7 +30,7 @@ _HOME = {
     "elver.integrators": (
         "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
     ),
-    "elver.integrators.simulate": "simulate state_at",
+    "elver.integrators.simulate": "simulate state_at still",
     "elver.io": (
         "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save save_model"
     ),
@@ -125,7 +125,7 @@ if TYPE_CHECKING:
         RungeKutta4,
         SemiImplicitEuler,
     )
-    from elver.integrators.simulate import simulate, state_at
+    from elver.integrators.simulate import simulate, state_at, still
     from elver.io import (
         ContinuationStudy,
         EquilibriumStudy,

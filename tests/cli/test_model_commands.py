@@ -1,7 +1,9 @@
 """Commands on model files: starters run as they are; a killed run is a readable file; exit codes 0, 1, 2."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -106,9 +108,25 @@ def test_a_continuation_and_an_equilibrium_are_studies(folder):
     assert result["points"] == branch.sizes["point"] > 2
     assert branch["value"].values[-1] >= 1.0
     assert elver("info", "arm.nc").exit_code == 0
+    both = '[study]\nkind = "continuation"\nover = { front = 1, left = 0.5 }\nstop = "1 N"\n'
+    Path("arm.toml").write_text(text + both)
+    assert "continuation over front, left" in elver("check", "arm.toml").stdout
+    result_of("run", "arm.toml")
+    assert not np.array_equal(ev.load("arm.nc")["q"].values[-1], branch["q"].values[-1])
+
+
+def test_an_equilibrium_is_a_run_of_one_instant(folder):
+    elver("new", "tendon-arm")
+    text = Path("tendon-arm.toml").read_text().partition("[study]")[0]
     Path("arm.toml").write_text(text + '[study]\nkind = "equilibrium"\n')
     assert result_of("run", "arm.toml")["stable"]
     assert "stable" in elver("run", "arm.toml").stdout
+    found = result_of("equilibrium", "arm.toml", "--set", "right=1 N", "-o", "rest.nc")
+    rest = ev.load("rest.nc")
+    np.testing.assert_array_equal(rest["arm/tip/position"].values, [np.array(found["equilibrium"]["arm"])[:3, 3]])
+    assert (rest.attrs["stable"], rest.attrs["status"], rest["q_dot"].values.any()) == (True, "complete", False)
+    assert elver("report", "rest.nc").exit_code == 0
+    assert elver("equilibrium", "arm.toml", "-o", "arm.toml").exit_code == 2
 
 
 def test_without_a_study_the_remedy_is_told(folder):
@@ -185,6 +203,23 @@ def started(folder, seconds):
         assert time.monotonic() < end
         time.sleep(0.05)
     return process
+
+
+def test_a_terminal_shows_how_far_a_run_is(folder):
+    elver("new", "tendon-arm")
+    ours, theirs = pty.openpty()
+    arguments = ["run", "tendon-arm.toml", "--set", "study.duration=20"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen([*ELVER, *arguments], stdout=subprocess.PIPE, stderr=theirs, env=environment)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    os.close(ours)
+    assert b"complete: 2000 steps" in process.communicate()[0]
+    assert b"of 20 s" in shown
+    assert b"times real time" in shown
 
 
 def test_a_killed_run_is_a_readable_file(folder):

@@ -118,5 +118,5 @@ def words_of_study(study: Any) -> list[str]:
         step = f"steps of {study.step:g} s" if isinstance(study.step, float) else "adaptive steps"
         return [f"study: simulation over {study.duration:g} s, {step}"]
     if study.kind == "continuation":
-        return [f"study: continuation over {study.over!r} from {study.start:g} to {study.stop:g}"]
+        return [f"study: continuation over {', '.join(study.moved)} from {study.start:g} to {study.stop:g}"]
     return ["study: equilibrium"]

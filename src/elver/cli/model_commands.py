@@ -57,7 +57,9 @@ def new(
 
 def run(
     file: _File,
-    out: Annotated[Path | None, typer.Option(help="File of the results.", show_default="NAME.nc")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File of the results.", show_default="NAME.nc")
+    ] = None,
     set_: _Set = None,
     json: _Json = False,
     outside: _Outside = False,
@@ -73,14 +75,22 @@ def run(
     run_file(file, out, set_ or [], as_json=json, outside=outside)
 
 
-def equilibrium(file: _File, set_: _Set = None, json: _Json = False, outside: _Outside = False) -> None:
+def equilibrium(
+    file: _File,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File of the state, for report and view.", show_default="none")
+    ] = None,
+    set_: _Set = None,
+    json: _Json = False,
+    outside: _Outside = False,
+) -> None:
     """Find the state at rest under the inputs at 0 s, whatever the study of the file is.
 
-    Example:  elver equilibrium arm.toml --set tendon=5N
+    Example:  elver equilibrium arm.toml --set tendon=5N --out rest.nc
     """
     from elver.cli.run import equilibrium_of_file
 
-    equilibrium_of_file(file, set_ or [], as_json=json, outside=outside)
+    equilibrium_of_file(file, out, set_ or [], as_json=json, outside=outside)
 
 
 def info(

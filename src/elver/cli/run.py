@@ -34,15 +34,13 @@ def run_file(
                 f'{file}: study: it has no study; add [study] with kind = "simulation" and duration = "1 s", or use '
                 "'elver equilibrium'"
             )
-        target = out or Path(f"{file.stem}.nc")
-        if target.resolve() == file.resolve():
-            raise BadInput(f"--out {target}: that is the model file itself; choose another name, such as run.nc")
+        target = _target(file, out or Path(f"{file.stem}.nc"))
         if isinstance(model.study, SimulationStudy):
             result = _simulate(model, model.study, target)
         elif isinstance(model.study, ContinuationStudy):
             result = _continue(model, model.study, target)
         else:
-            result = _equilibrium(model)
+            result = _equilibrium(model, target)
     result = {"model": str(file), "study": model.study.kind, **result, "warnings": heard}
     if as_json:
         print(json.dumps(result, ensure_ascii=False))
@@ -57,13 +55,19 @@ def run_file(
         console.print(f"  {target}", soft_wrap=True)
 
 
+def _target(file: Path, out: Path) -> Path:
+    if out.resolve() == file.resolve():
+        raise BadInput(f"--out {out}: that is the model file itself; choose another name, such as run.nc")
+    return out
+
+
 def equilibrium_of_file(
-    file: Path, settings: Sequence[str], *, as_json: bool = False, outside: bool = False
+    file: Path, out: Path | None, settings: Sequence[str], *, as_json: bool = False, outside: bool = False
 ) -> None:
     """Print the state at rest of a model file."""
     with told_warnings() as heard:
         model = load_model(file, changes=changes_of(settings), outside=outside)
-        result = {"model": str(file), **_equilibrium(model), "warnings": heard}
+        result = {"model": str(file), **_equilibrium(model, out and _target(file, out)), "warnings": heard}
     if as_json:
         print(json.dumps(result, ensure_ascii=False))
     else:
@@ -134,22 +138,26 @@ def _continue(model: Model, study: ContinuationStudy, target: Path) -> dict[str,
         step=study.step, max_points=study.max_points, tolerance=study.tolerance,
     )  # fmt: skip
     system = model.system
-    unit = system.channels[system.channel_names.index(study.over)].unit
+    first = study.moved[0]
+    unit = system.channels[system.channel_names.index(first)].unit
     data: dict[str, Any] = {
-        "value": ("point", branch.values, {"units": unit, "long_name": study.over}),
+        "value": ("point", branch.values, {"units": unit, "long_name": first}),
         "stable": ("point", branch.stable),
         "q": (("point", "coordinate"), np.array([e.state.q for e in branch.equilibria])),
     }
     for part in system.mechanism.parts:
         data[f"{part.name}/position"] = (("point", "xyz"), branch.positions(part), {"units": "m"})
     coordinates = {"coordinate": list(system.coordinate_names), "xyz": ["x", "y", "z"]}
-    attributes = {"title": f"elver continuation over {study.over}", "model": io.dumps(system), "status": "complete"}
+    title = f"elver continuation over {', '.join(study.moved)}"
+    attributes = {"title": title, "model": io.dumps(system), "status": "complete"}
     io.save(xr.Dataset(data, coordinates, attributes), target)
     found = [{"kind": point.kind, "value": float(point.value)} for point in branch.points]
     return {"file": str(target), "status": "complete", "points": len(branch.equilibria), "special": found}
 
 
-def _equilibrium(model: Model) -> dict[str, Any]:
+def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
+    from elver import io
+    from elver.integrators.simulate import still
     from elver.io.toml_model import EquilibriumStudy
     from elver.statics import equilibrium
 
@@ -158,7 +166,10 @@ def _equilibrium(model: Model) -> dict[str, Any]:
         model.system, model.inputs, tolerance=study.tolerance, max_iterations=study.max_iterations
     )
     names = model.system.channel_names
+    if target is not None:
+        io.save(still(found), target)
     return {
+        "file": str(target) if target else None,
         "equilibrium": {part.name: found.pose(part).tolist() for part in model.system.mechanism.parts},
         "q": dict(zip(model.system.coordinate_names, found.state.q.tolist())),
         "multipliers": found.multipliers,
@@ -181,3 +192,5 @@ def _show_equilibrium(result: dict[str, Any]) -> None:
     console.print(table)
     for name, value in result["multipliers"].items():
         console.print(f"  {name} = {value:.6g}", markup=False)
+    if result["file"]:
+        console.print(f"  {result['file']}", soft_wrap=True)

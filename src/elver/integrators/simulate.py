@@ -40,7 +40,7 @@ from elver.statics.closing import check_closed
 from elver.statics.equilibrium import Equilibrium, equilibrium
 from elver.system import Inputs, State, System
 
-__all__ = ["simulate", "state_at"]
+__all__ = ["simulate", "state_at", "still"]
 
 Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[float, float], None]
@@ -259,6 +259,19 @@ def simulate(
         error.result = record.finish(f"stopped: {error}")  # type: ignore[attr-defined]
         raise
     return record.finish("complete")
+
+
+def still(found: Equilibrium) -> xr.Dataset:
+    """An equilibrium as a run of one instant, to be saved, reported and seen like any other."""
+    system = found.system
+    march = _March(system, found.state, _DEFAULT_METHOD, system.signals(dict(zip(system.channels, found.inputs))))
+    record = _Recorder(system, march, _DEFAULT_METHOD, 0.0, 0.0, 1, None)
+    times = np.array([found.state.time])
+    record.add(times, march.run(times)[1])
+    run = record.finish("complete").drop_attrs(deep=False)
+    kept = {key: record.attributes[key] for key in ("elver_version", "conventions", "model")}
+    parts = ", ".join(part.name for part in system.mechanism.parts)
+    return run.assign_attrs(title=f"elver equilibrium of {parts}", stable=bool(found.stable), **kept, status="complete")
 
 
 def _first(system: System, state: State | Equilibrium | Inputs | None, inputs: Inputs | None) -> State:

@@ -45,6 +45,11 @@ class ContinuationStudy:
     max_points: int = 200
     tolerance: float = 1e-10
 
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Names of the inputs that move; where a branch is, the value of the first tells."""
+        return (self.over,) if isinstance(self.over, str) else tuple(self.over)
+
 
 @dataclass(frozen=True, eq=False)
 class SimulationStudy:

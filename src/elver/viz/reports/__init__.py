@@ -264,8 +264,8 @@ def _player(playbacks: list[Playback], names: list[str]) -> list[str]:
         '<label class="moving"><input id="follow" type="checkbox"> follow</label>',
         '<label class="moving"><input id="trails" type="checkbox" checked> trails</label>',
         '<button id="reset" type="button">Reset view</button></div></div>',
-        '<p class="quiet">Drag to turn, wheel to come nearer, shift and drag to move, double click to start over; '
-        "space plays and pauses, arrow keys step. A click on a plot goes to that time.</p>",
+        '<p class="quiet">Drag to turn, wheel to come nearer, shift and drag to move, double click to start over'
+        '<span class="moving">; space plays and pauses, arrow keys step. A click on a plot goes to that time</span>.</p>',
     ]
 
 
@@ -342,6 +342,8 @@ def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
         yield "equilibria", f"{value.size}, {int(run['stable'].sum())} of them stable", ""
         yield str(run["value"].attrs.get("long_name", "value")), f"{value.min():.6g} to {value.max():.6g}", unit
         return
+    if "stable" in run.attrs:
+        yield "equilibrium", "stable" if run.attrs["stable"] else "not stable", ""
     yield "stored instants", str(steps), ""
     if steps and "time" in run.coords:
         time = run["time"].values

@@ -265,7 +265,8 @@ def _player(playbacks: list[Playback], names: list[str]) -> list[str]:
         '<label class="moving"><input id="trails" type="checkbox" checked> trails</label>',
         '<button id="reset" type="button">Reset view</button></div></div>',
         '<p class="quiet">Drag to turn, wheel to come nearer, shift and drag to move, double click to start over'
-        '<span class="moving">; space plays and pauses, arrow keys step. A click on a plot goes to that time</span>.</p>',
+        '<span class="moving">; space plays and pauses, arrow keys step. A click on a plot goes to that time</span>.'
+        "</p>",
     ]
 
 

@@ -2,11 +2,12 @@
 
 The kernels do not know sizes, so what is compiled for the smallest robot serves every other. They come in groups: a
 first equilibrium or motion waits for the few that it needs, not for all. Half of the time is Numba's own front end,
-which uses one core, so two processes take groups from one list, the longest first.
+which uses one core, so two processes take groups from one list, in an order in which little is compiled by both.
 """
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from elver.kernels.cache import cache_folder
 
 __all__ = ["COMMON", "ensure", "is_warm", "warmup"]
 
-COMMON = ("tangent", "residual", "articulated", "one-step", "statics", "observe")
+COMMON = ("residual", "one-step", "statics", "tangent", "articulated", "observe")
 """What equilibria and implicit motion of any robot need."""
 
 _GROUPS = (*COMMON, "gauss", "shoot", "explicit")
@@ -38,6 +39,7 @@ def warmup(groups: tuple[str, ...] = _GROUPS) -> None:
     Without subprocesses, or without a writable cache, the first call compiles in its own process.
     """
     cache_folder.mkdir(parents=True, exist_ok=True)
+    importlib.import_module("elver.kernels.entry")  # which compiles the small helpers that all groups share
     with ThreadPoolExecutor(max_workers=2) as pool:
         for group in groups:
             if not is_warm((group,)):

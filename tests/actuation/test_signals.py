@@ -15,6 +15,15 @@ def test_transitions_go_from_before_to_after(build):
     assert [signal(t) for t in (0.0, 1.0, 2.0, 3.0, 9.0)] == pytest.approx([2.0, 2.0, -1.0, -4.0, -4.0])
 
 
+@pytest.mark.parametrize("build", [ramp, smooth_step, c2_ramp])
+def test_transitions_stay_between_their_ends(build):
+    for after in (0.0, -3.0):
+        signal = build(0.2, 0.7, before=5.0, after=after)
+        values = [signal(0.7 - 1e-3 * x**4) for x in np.linspace(0.0, 1.0, 2000)]
+        assert min(values) >= after
+        assert max(values) <= 5.0
+
+
 def test_formulas():
     tau = 0.3
     assert ramp(0, 2)(0.6) == pytest.approx(tau)

@@ -102,7 +102,8 @@ class _Transition:
             raise BadInput(f"t1 = {self.t1:g} s is not after t0 = {self.t0:g} s: choose t1 > t0")
 
     def _mix(self, fraction: float) -> float:
-        return self.before + (self.after - self.before) * fraction
+        # rounding may pass the end by some 1e-15, and a tension that goes to zero must not push
+        return self.before + (self.after - self.before) * min(max(fraction, 0.0), 1.0)
 
     def _scaled(self, value: float, first: float, second: float) -> tuple[float, float, float]:
         """From a function of τ with its derivatives, 0 to 1, to value and rates in time."""

@@ -25,6 +25,7 @@ nitpicky = True  # a reference that leads nowhere is a warning, and a warning en
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_title = "elver"
 
 

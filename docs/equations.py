@@ -72,5 +72,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Called by Sphinx."""
     app.add_domain(Labels, override=True)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
-    app.add_css_file("equations.css")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -35,10 +35,14 @@ def write_all() -> None:
         "and numbers here are of the quick setting.",
         "",
         "```{toctree}",
-        ":maxdepth: 1",
+        ":hidden:",
         "",
         *pages,
         "```",
+        "",
+        "````{container} cards",
+        *(line for name, text in pages.items() for line in _card(name, text.partition("\n")[0].removeprefix("# "))),
+        "````",
     ]
     (DOCS / "gallery").mkdir(exist_ok=True)
     _write(DOCS / "gallery" / "index.md", "\n".join(index))
@@ -74,6 +78,14 @@ def _gallery_page(folder: Path) -> str:
             numbers = [f"{row[key]:.6g}" for key in ("value", "reference", "tolerance")]
             lines.append("| " + " | ".join(map(_cell, [name, *numbers, row["unit"], row["source"]])) + " |")
     return "\n".join([*lines, *_models(folder, page.get("code", ""))])
+
+
+def _card(name: str, title: str) -> list[str]:
+    """A page in the index: its figure, where it was run, and its title."""
+    link = f"[{title}]({name}.md)"
+    if not (RUNS / name / "figure.png").exists():
+        return [link, ""]
+    return [f"```{{figure}} pictures/{name}.png", f":target: {name}.html", f":alt: {title}", "", link, "```", ""]
 
 
 def _models(folder: Path, code: str) -> list[str]:

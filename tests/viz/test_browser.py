@@ -244,6 +244,15 @@ def test_pieces_lie_on_the_rod_and_touch() -> None:
     assert size[:, 0].sum() == pytest.approx(0.4, rel=0.2)
 
 
+def test_tendons_within_a_rod_are_drawn_on_its_skin() -> None:
+    s = np.linspace(0.0, 0.4, 9)
+    skin = RodSkin(s, np.tile([8e-3, 4e-3], (s.size, 1)), 64, 0.0)
+    D = np.array([[0.0, 2e-3, 0.0], [0.0, 0.0, 3e-3], [0.0, 20e-3, 0.0], [0.0, 0.0, 0.0]])
+    seen = skin.on_skin(np.full(4, 0.2), D)
+    np.testing.assert_allclose(seen[:2], [[0.0, 8.24e-3, 0.0], [0.0, 0.0, 4.12e-3]], atol=1e-12)
+    np.testing.assert_array_equal(seen[2:], D[2:])  # outside, and in the middle
+
+
 def test_measures_of_a_bent_rod() -> None:
     """A rod bent to a circle: curvature 1/R, strain r/R, stress E r/R."""
     steel = ev.Material(young=200e9, poisson=0.3, density=7800.0)

@@ -76,6 +76,13 @@ class RodSkin:
         R = np.einsum("nk,kij->nij", matrix, rotation)
         return np.asarray(matrix @ position + np.einsum("nij,nj->ni", R, D))
 
+    def on_skin(self, s: np.ndarray, D: np.ndarray) -> np.ndarray:
+        """Offsets ``D`` (n, 3) at ``s`` (n,), those within the drawn section moved out to its surface, to be seen."""
+        half = np.stack([np.interp(s, self.middle, self.half[:, k]) for k in (0, 1)], axis=1)
+        depth = np.linalg.norm(D[:, 1:] / half, axis=1)
+        out = np.where((depth > 1e-6) & (depth < 1.03), 1.03 / np.maximum(depth, 1e-6), 1.0)
+        return D * np.column_stack([np.ones_like(out), out, out])
+
     def measure(self, name: str, q: np.ndarray | None, rotation: np.ndarray) -> np.ndarray:
         """Curvature [1/m], strain [%] or stress [MPa] at the pieces, (n,); curvature where only the shape is known."""
         if q is None or self._measures is None:

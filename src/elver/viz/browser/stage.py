@@ -353,7 +353,7 @@ class Stage:
                 if key not in self._lines:
                     s = np.linspace(*line.tendon.stretch(rod), _TENDON_POINTS)
                     inside = np.clip(s, *line.tendon.stretch(rod))
-                    D = line.tendon.geometry(inside, rod)[0]
+                    D = skin.on_skin(inside, line.tendon.geometry(inside, rod)[0])
                     disks = np.linspace(0.5 / _DISKS, 1.0, _DISKS) * rod.length
                     self._lines[key] = D, interpolation(at.s, s), interpolation(at.s, disks)
                 D, matrix, to_disks = self._lines[key]

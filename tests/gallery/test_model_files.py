@@ -36,15 +36,13 @@ def model(name: str) -> ev.Model:
 class Built:
     """A robot as a page's code builds it, with what drives it and where it begins, where the page says so.
 
-    ``within`` is the relative difference that is allowed: 0, or rounding where the page computes what the file says in
-    decimals. ``also`` are inputs of the file that the robot of the page has not.
+    ``also`` are inputs of the file that the robot of the page has not.
     """
 
     system: ev.System
     inputs: Mapping[str, Any] = field(default_factory=dict)
     q: Any = None
     changes: Mapping[str, Any] = field(default_factory=dict)
-    within: float = 0.0
     also: tuple[str, ...] = ()
 
 
@@ -89,14 +87,14 @@ def eel(lift: float = 0.0) -> Built:
     """Places of joints along the body are multiples of 0.14 m in the page."""
     system, inputs = code("khalil-2007-eel", "model").eel().imposed(lift=lift)
     signals = {system.label(part): signal for part, signal in inputs.items()}
-    return Built(system, signals, changes={"signals.lift.after": lift}, within=1e-12)
+    return Built(system, signals, changes={"signals.lift.after": lift})
 
 
 def planar_eel() -> Built:
     """The same multiples."""
     page = code("eel-gait-study")
     system, inputs = page.swimmer(page.planar_eel(), page.khalil.WAVE)
-    return Built(system, {system.label(part): signal for part, signal in inputs.items()}, within=1e-12)
+    return Built(system, {system.label(part): signal for part, signal in inputs.items()})
 
 
 def drones() -> Built:
@@ -109,7 +107,7 @@ def drones() -> Built:
 def folded(page: str) -> Built:
     """The pulse is a cosine in the page, a sine in the file."""
     robot = code(page).robot()
-    return Built(robot, code(page).TORQUES, ev.equilibrium(robot).state.q, within=1e-12)
+    return Built(robot, code(page).TORQUES, ev.equilibrium(robot).state.q)
 
 
 def cantilever(*numbers: float, **changes: Any) -> Built:
@@ -131,7 +129,7 @@ def falling(case: str) -> Built:
     page = code("gotelli-2024-singularity")
     system = page.robot(page.FAR) if case == "far" else page.robot(page.NEAR, page.DAMPING)
     start = ev.equilibrium(system, page.mirrored(page.UP)).state.q
-    return Built(system, page.trajectory(-page.UP), start, within=1e-12)
+    return Built(system, page.trajectory(-page.UP), start)
 
 
 def parallel() -> Built:
@@ -139,13 +137,13 @@ def parallel() -> Built:
     page = code("gotelli-2024-tendon-parallel")
     pulls = page.PULLS["gentle"]
     system = page.robot().system
-    return Built(system, pulls, ev.equilibrium(system, pulls).state.q, within=1e-12)
+    return Built(system, pulls, ev.equilibrium(system, pulls).state.q)
 
 
 def six_rods() -> Built:
     """Poses of the feet are computed from their places in the page."""
     system = code("spatial-parallel-six-rods").robot(rope=True)
-    return Built(system, {"rope": 0.0}, ev.equilibrium(system).state.q, within=1e-12)
+    return Built(system, {"rope": 0.0}, ev.equilibrium(system).state.q)
 
 
 def two_arms() -> Built:
@@ -153,7 +151,7 @@ def two_arms() -> Built:
     page = code("two-arm-handling")
     pull, back = ev.smooth_step(0.0, 0.8), ev.smooth_step(1.5, 2.3)
     pulls = {name: (lambda t, f=force: f * (pull(t) - back(t))) for name, force in page.PULLS.items()}
-    return Built(page.robot(), pulls, ev.equilibrium(page.robot()).state.q, within=1e-12)
+    return Built(page.robot(), pulls, ev.equilibrium(page.robot()).state.q)
 
 
 def workspace() -> Built:
@@ -242,12 +240,11 @@ def test_check_finds_nothing_wrong(name, capsys):
 # The file says what the page says ---------------------------------------------------------------------------------
 
 
-def near(found: Any, wanted: Any, within: float) -> None:
+def near(found: Any, wanted: Any, within: float = 1e-12) -> None:
+    """Equal but for rounding: pages compute what files write in decimals."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     assert found.shape == wanted.shape
-    if within == 0.0:
-        np.testing.assert_array_equal(found, wanted)
-    elif wanted.size:
+    if wanted.size:
         np.testing.assert_allclose(found, wanted, rtol=0.0, atol=within * max(np.abs(wanted).max(), 1e-30))
 
 
@@ -270,8 +267,8 @@ def test_a_file_describes_the_robot_of_its_page(case):
         tangents.append(ev.tangent_inverse_dynamics(system, state, own))
     assert np.linalg.norm(tangents[1].Q) > 0.0
     for part in ("Q", "dQ_dq", "dQ_dq_dot", "dQ_dq_ddot"):
-        near(getattr(tangents[0], part), getattr(tangents[1], part), built.within)
-    near(found.system.mechanism.base.g, built.system.mechanism.base.g, built.within)
+        near(getattr(tangents[0], part), getattr(tangents[1], part))
+    near(found.system.mechanism.base.g, built.system.mechanism.base.g)
     assert len(found.system.multipliers) == len(built.system.multipliers)
 
 
@@ -287,9 +284,9 @@ def test_a_file_drives_its_robot_as_the_page_does(case):
             continue
         for t in np.linspace(0.0, getattr(found.study, "duration", 1.0), 53):
             ours, page = (s(t) if callable(s) else s for s in (found.inputs[key], signal))
-            assert ours == pytest.approx(page, rel=built.within, abs=10.0 * built.within)
+            assert ours == pytest.approx(page, rel=1e-12, abs=1e-11)
     if built.q is not None:
-        near(state_of(found).q, built.q, 100.0 * built.within)  # of an equilibrium: rounding through a Newton method
+        near(state_of(found).q, built.q, 1e-10)  # of an equilibrium: rounding through a Newton method
 
 
 def test_the_file_of_the_curl_has_the_rod_of_its_page():
@@ -297,11 +294,11 @@ def test_the_file_of_the_curl_has_the_rod_of_its_page():
     page = code("blumentals-2017-curl")
     wanted, s = page.rod(41.0), np.linspace(0.0, page.LENGTH, 5)
     assert (found.length, found.component) == (wanted.length, wanted.component)
-    near(found.stiffness(s)[:, :3], wanted.stiffness(s)[:, :3], 1e-12)
-    near(found.inertia(s)[:, 3:], wanted.inertia(s)[:, 3:], 1e-12)
-    near(found.rest_strain(s), wanted.rest_strain(s), 0.0)
-    near(found.gravity, wanted.gravity, 0.0)
-    near(found.base.pose, wanted.base.pose, 0.0)
+    near(found.stiffness(s)[:, :3], wanted.stiffness(s)[:, :3])
+    near(found.inertia(s)[:, 3:], wanted.inertia(s)[:, 3:])
+    near(found.rest_strain(s), wanted.rest_strain(s))
+    near(found.gravity, wanted.gravity)
+    near(found.base.pose, wanted.base.pose)
 
 
 def test_the_file_of_the_clamped_elastica_has_the_rod_of_its_page():
@@ -313,7 +310,7 @@ def test_the_file_of_the_clamped_elastica_has_the_rod_of_its_page():
     wanted, s = code("blumentals-2017-elastica").rod(0.1), np.linspace(0.0, 2.0, 5)
     rod = found.system.rod
     assert (rod.length, tuple(c for c in range(6) if rod.counts[c])) == (wanted.length, wanted.component)
-    near(rod.stiffness(s)[:, :3], wanted.stiffness(s)[:, :3], 1e-12)
+    near(rod.stiffness(s)[:, :3], wanted.stiffness(s)[:, :3])
     study = found.study
     branch = ev.continuation(found.system, study.over, study.stop, study.start, found.inputs, step=study.step)
     assert {point.kind for point in branch.points} == {"branch"}

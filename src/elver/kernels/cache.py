@@ -2,7 +2,8 @@
 
 Numba notices an edited file but not an edited helper in another file, and would silently run the old code. So
 the cache folder is named after a hash of all kernel sources, the versions of Numba and NumPy, and the processor:
-``<user cache>/elver/<hash>``. Old folders can be deleted at any time.
+``<user cache>/elver/<hash>``. Old folders can be deleted at any time. Where elver is installed does not matter: all
+installations of one version share what was compiled.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import hashlib
 import os
 import platform
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache
 
 __all__ = ["cache_folder", "inner", "kernel"]
 
@@ -67,13 +71,67 @@ def inner(signature: Any) -> Any:
 
 
 def _compile(function: Any, signature: tuple[Any, ...], extra: dict[str, bool]) -> Any:
-    config: Any = numba.config
     njit: Any = numba.njit
-    previous = config.CACHE_DIR
-    # The folder is chosen while the decorator runs, hence the switch of Numba's setting around it.
-    config.CACHE_DIR = str(cache_folder)
+    options = {"fastmath": {"contract", "reassoc", "nsz"}, "error_model": "numpy", "_nrt": False}
+    compiled = njit(**options, **extra)(function)
+    if _writable():
+        compiled._cache = _Kept(function)
+    for one in signature:
+        compiled.compile(one)
+        compiled.disable_compile()
+    return compiled
+
+
+@cache
+def _writable() -> bool:
+    """True where compiled kernels can be kept; elsewhere each process compiles its own."""
     try:
-        options = {"cache": True, "fastmath": {"contract", "reassoc", "nsz"}, "error_model": "numpy", "_nrt": False}
-        return njit(*signature, **options, **extra)(function)
-    finally:
-        config.CACHE_DIR = previous
+        _Folder.ensure_cache_path()
+    except OSError:
+        return False
+    return True
+
+
+class _Folder:
+    """Numba's cache locator for :data:`cache_folder`.
+
+    Numba's own name a folder after the path of a source file and ask for its date, so that a second installation, or
+    the same one moved, compiles anew. Our folder is named after what the sources say: path and date do not matter.
+    """
+
+    def __init__(self, function: Any, file: str) -> None:
+        self._lines, self._py_file = function.__code__.co_firstlineno, file
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> _Folder:
+        """The locator of a function."""
+        return cls(function, file)
+
+    @staticmethod
+    def ensure_cache_path() -> None:
+        """Make the folder; OSError where nothing can be written."""
+        cache_folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=cache_folder).close()
+
+    def get_cache_path(self) -> str:
+        """Where files go."""
+        return str(cache_folder)
+
+    def get_source_stamp(self) -> str:
+        """What makes kept files stale: nothing, since other sources have another folder."""
+        return cache_folder.name
+
+    def get_disambiguator(self) -> str:
+        """What tells functions of one name apart."""
+        return str(self._lines)
+
+
+_Implementation: Any = FunctionCache._impl_class
+
+
+class _InFolder(_Implementation):
+    _locator_classes = (_Folder,)
+
+
+class _Kept(FunctionCache):
+    _impl_class = _InFolder

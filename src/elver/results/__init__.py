@@ -1,0 +1,4 @@
+"""What was computed, by name: places and instants of a run or an equilibrium, reactions, the ledger of energy.
+
+Who computes fills it, who draws or stores reads it. Works on a system with states; knows no files and no time steps.
+"""

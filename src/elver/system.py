@@ -35,7 +35,7 @@ from elver.environment import (
     RotorInertia,
     SlidingFriction,
 )
-from elver.errors import BadInput, finite
+from elver.errors import BadInput, expect, finite
 from elver.mechanism import Driven, Free, Joint, Mechanism, Part
 from elver.rods import Rod
 
@@ -54,7 +54,7 @@ Inputs: TypeAlias = Mapping[Any, Signal]
 
 @dataclass(frozen=True, eq=False)
 class System:
-    """A mechanism with its actuators and loads.
+    """A mechanism with its actuators and loads; ``title`` is what runs, reports and pages call it.
 
     >>> system = System(Mechanism.clamped(arm), actuators=[tendon], loads=[Gravity()])
     """
@@ -62,6 +62,7 @@ class System:
     mechanism: Mechanism
     actuators: Sequence[Actuator] = ()
     loads: Sequence[Load] = ()
+    title: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
@@ -79,6 +80,7 @@ class System:
                     raise BadInput(f"{name} contains {part!r}: give values such as {example}")
                 self._check_target(part)
             object.__setattr__(self, name, parts)
+        expect("System", "title", self.title, str, wanted="a text", example='"an arm with two tendons"')
         if sum(isinstance(load, Gravity) for load in self.loads) > 1:
             raise BadInput("loads contains Gravity twice: give it once, with the acceleration in m/s² you want")
         if len({*map(id, self.actuators), *map(id, self.loads)}) < len(self.actuators) + len(self.loads):

@@ -209,15 +209,15 @@ def test_there_are_at_least_forty():
 
 BYTES = {
     "not UTF-8": (b'title = "caf\xe9"\n', ["line 1", "UTF-8"]),
-    "binary": (bytes(range(256)) * 40, ["UTF-8"]),
-    "zeros": (b"\0" * 1000, ["not valid TOML"]),
-    "empty": (b"", ["no part is held"]),
+    "binary": (bytes(range(256)) * 40, ["binary file, not a model file"]),
+    "zeros": (b"\0" * 1000, ["binary file, not a model file"]),
+    "empty": (b"", ["empty file", "elver new"]),
     "deeply nested": (b"x = " + b"[" * 100_000, ["not valid TOML"]),
     "many dots": (b"a." * 60_000 + b"b = 1\n", ["TOML"]),
     "many dotted tables": (b"[" + b"a." * 60_000 + b"b]\n", ["TOML"]),
     "one long line": (b"a" * 1_000_000, ["not valid TOML"]),
     "huge number": (b"[materials.m]\nyoung = 1" + b"0" * 400 + b"\ndensity = 1\n", ["materials.m.young"]),
-    "a run instead": (b"\x89HDF\r\n\x1a\n" + b"\0" * 100, ["UTF-8"]),
+    "a run instead": (b"\x89HDF\r\n\x1a\n" + b"\0" * 100, ["netCDF file", "elver report"]),
 }
 
 

@@ -425,10 +425,10 @@ class TestCommand:
         Path("folder.html").mkdir()
         for arguments, said in (
             (["missing.nc"], "missing.nc: no such file"),
-            (["."], "no such file"),
+            (["."], "is a folder"),
             (["my arm.toml"], "a model file, not a run; compute it first: elver run 'my arm.toml'"),
             (["junk.nc"], "not readable (it is no netCDF-4 file)"),
-            (["empty.nc"], "not readable (it is no netCDF-4 file)"),
+            (["empty.nc"], "is an empty file"),
             (["page.html"], "not readable (it is no netCDF-4 file)"),
             (["cut.nc"], f"it is cut off after {len(whole) // 2} of {len(whole)} bytes"),
             (["foreign.nc"], "not a run of elver"),

@@ -147,16 +147,43 @@ def show_version() -> None:
 
     Example:  elver version
     """
-    import platform
-    from importlib.metadata import version
+    typer.echo(_versions())
 
-    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba", "xarray"))
-    typer.echo(f"elver {version('elver')} (Python {platform.python_version()}, {libraries})")
+
+def _version_asked(on: bool) -> None:
+    if on:
+        typer.echo(_versions())
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version_asked)
+    ] = False,
+) -> None:
+    """Options of the command itself."""
+
+
+def _versions() -> str:
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    from elver import __version__
+
+    def found(name: str) -> str:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return "missing"
+
+    libraries = ", ".join(f"{name} {found(name)}" for name in ("numpy", "scipy", "numba", "xarray"))
+    return f"elver {__version__} (Python {platform.python_version()}, {libraries})"
 
 
 def main() -> None:
-    """Entry point of the ``elver`` command."""
-    app()
+    """Entry point of the ``elver`` command, and of ``python -m elver``."""
+    app(prog_name="elver")
 
 
 def _complain(what: str, message: str) -> None:

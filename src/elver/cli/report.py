@@ -73,8 +73,6 @@ def _read(run: Path, part: str | None) -> Any:
     from elver import io
     from elver.errors import BadInput
 
-    if run.suffix == ".toml":
-        raise BadInput(f"{run}: a model file, not a run; compute it first: elver run {shlex.quote(str(run))}")
     data = io.load(run)
     parts = data.attrs.get("parts")
     if isinstance(parts, Mapping):

@@ -148,7 +148,7 @@ def _continue(model: Model, study: ContinuationStudy, target: Path) -> dict[str,
     for part in system.mechanism.parts:
         data[f"{part.name}/position"] = (("point", "xyz"), branch.positions(part), {"units": "m"})
     coordinates = {"coordinate": list(system.coordinate_names), "xyz": ["x", "y", "z"]}
-    title = f"elver continuation over {', '.join(study.moved)}"
+    title = system.title or f"elver continuation over {', '.join(study.moved)}"
     attributes = {"title": title, "model": io.dumps(system), "status": "complete"}
     io.save(xr.Dataset(data, coordinates, attributes), target)
     found = [{"kind": point.kind, "value": float(point.value)} for point in branch.points]

@@ -270,8 +270,8 @@ def still(found: Equilibrium) -> xr.Dataset:
     record.add(times, march.run(times)[1])
     run = record.finish("complete").drop_attrs(deep=False)
     kept = {key: record.attributes[key] for key in ("elver_version", "conventions", "model")}
-    parts = ", ".join(part.name for part in system.mechanism.parts)
-    return run.assign_attrs(title=f"elver equilibrium of {parts}", stable=bool(found.stable), **kept, status="complete")
+    title = system.title or f"elver equilibrium of {', '.join(part.name for part in system.mechanism.parts)}"
+    return run.assign_attrs(title=title, stable=bool(found.stable), **kept, status="complete")
 
 
 def _first(system: System, state: State | Equilibrium | Inputs | None, inputs: Inputs | None) -> State:
@@ -397,7 +397,7 @@ class _Recorder:
         self.file = None if file is None else RunFile(file)
         self.written = -np.inf
         self.attributes = {
-            "title": f"elver simulation of {', '.join(part.name for part in system.mechanism.parts)}",
+            "title": system.title or f"elver simulation of {', '.join(part.name for part in system.mechanism.parts)}",
             "elver_version": version("elver"),
             "conventions": "SI units, radians; six-vectors angular first; world z up; quaternions scalar first",
             "method": repr(method),

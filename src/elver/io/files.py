@@ -28,7 +28,8 @@ import h5py
 import numpy as np
 import xarray as xr
 
-from elver.errors import BadInput
+from elver.errors import BadInput, as_path
+from elver.io.recognise import instead_of_run, like_named
 
 __all__ = ["RunFile", "collect", "load", "part", "save"]
 
@@ -50,9 +51,16 @@ def save(run: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
 def load(path: str | os.PathLike[str]) -> xr.Dataset:
     """The run in ``path``, in memory, as :func:`save` or :class:`RunFile` wrote it."""
-    source = Path(path)
-    if not source.is_file():
-        raise BadInput(f"{source}: no such file; expected a run that elver saved (netCDF, .nc)")
+    source = as_path("load", path, "run.nc")
+    try:
+        otherwise = instead_of_run(source)
+    except FileNotFoundError:
+        close = like_named(source, ".nc")
+        raise BadInput(f"{source}: no such file; expected a run that elver saved (netCDF, .nc){close}") from None
+    except OSError as error:
+        raise BadInput(f"{source}: cannot be read ({error.strerror}); check the name and its permissions") from None
+    if otherwise:
+        raise BadInput(f"{source}: {otherwise}")
     try:
         with xr.open_dataset(
             source, engine="h5netcdf", decode_times=False, decode_timedelta=False, mask_and_scale=False
@@ -296,7 +304,7 @@ def _from_file_form(stored: xr.Dataset) -> xr.Dataset:
 
 
 def _checked_target(path: str | os.PathLike[str]) -> Path:
-    target = Path(path)
+    target = as_path("save", path, "run.nc")
     if target.is_dir():
         raise BadInput(f"{target}: is a folder; give the name of a file, such as {target / 'run.nc'}")
     if not target.parent.is_dir():

@@ -65,13 +65,14 @@ def save_model(
 
     Functions written in Python cannot be stored: they are refused, or with ``sample=True`` replaced by samples (over
     the duration of the study, or along the rod), which give nearly the same motion. Feedback laws cannot be stored.
+    ``title`` is that of the system if not given.
     """
     from elver.io.files import _checked_target, _replacing
 
     target = _checked_target(path)
     duration = getattr(study, "duration", None)
     writer = ModelWriter(system, sample, 1.0 if duration is None else float(duration))
-    document = writer.document(system, inputs or {}, study, title)
+    document = writer.document(system, inputs or {}, study, title or system.title)
     text = write_document(document, "Model file of elver. Numbers are in SI units and radians.")
     data = text.encode("utf-8")
     if len(data) > LARGEST_FILE:

@@ -419,7 +419,10 @@ class ModelReader:
             actuators += drives
             inputs |= signals
         mechanism = self.mechanism()
-        values = {"mechanism": mechanism, "actuators": tuple(actuators), "loads": tuple(loads)}
+        title = self.document.get("title", "")
+        if not isinstance(title, str):
+            self.fail(("title",), f"{_short(title)} is no text; write it in quotes")
+        values = {"mechanism": mechanism, "actuators": tuple(actuators), "loads": tuple(loads), "title": title}
         system = self.call("System", self.types_system(), values, ())
         keyed = {system.label(part): signal for part, signal in inputs.items()}
         for name, raw in self.document.get("inputs", {}).items():
@@ -430,9 +433,6 @@ class ModelReader:
             keyed[name] = self.value("same @signal", raw, path, self.unit(system, name))
             self.probe(system, name, keyed[name], path)
         study = self.study(system) if "study" in self.document else None
-        title = self.document.get("title", "")
-        if not isinstance(title, str):
-            self.fail(("title",), f"{_short(title)} is no text; write it in quotes")
         return Model(system, keyed, study, title)
 
     def types_system(self) -> type:

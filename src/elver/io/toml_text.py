@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elver.errors import BadInput
+from elver.io.recognise import instead_of_model, like_named
 
 __all__ = ["LARGEST_FILE", "lines_of_keys", "parse", "read_text", "value_text", "write_document"]
 
@@ -30,17 +31,22 @@ def read_text(path: Path, what: str = "model file", largest: int = LARGEST_FILE)
     """Text of a file of reasonable size, else :class:`BadInput`."""
     try:
         if path.is_dir():
-            raise BadInput(f"{path}: is a folder; give the name of a {what}")
+            raise BadInput(f"{path}: is a folder; give the name of a {what} in it")
         size = path.stat().st_size
         if size > largest:
             raise BadInput(
                 f"{path}: {size / 1e6:.0f} MB is too large for a {what} (at most {largest / 1e6:.0f} MB); "
                 "is it the right file?"
             )
+        if what == "model file" and (otherwise := instead_of_model(path)):
+            raise BadInput(f"{path}: {otherwise}")
         with path.open("rb") as file:
             data = file.read(largest + 1)
     except FileNotFoundError:
-        raise BadInput(f"{path}: no such file; 'elver new tendon-arm' writes a model file to start from") from None
+        close = like_named(path, ".toml") if what == "model file" else ""
+        raise BadInput(
+            f"{path}: no such file" + (close or "; 'elver new tendon-arm' writes a model file to start from")
+        ) from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); check the name and its permissions") from None
     if len(data) > largest:

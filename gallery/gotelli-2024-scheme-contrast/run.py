@@ -110,7 +110,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
 
     # damping of the two slow vibrations: sideways (x) and up and down (y)
     held = ev.equilibrium(system, HELD, guess=home)
-    frequencies = ev.modes(system, held.state, HELD, count=2).frequencies
+    frequencies = ev.modes(system, held, count=2).frequencies
     for name, step in {"alpha-tight": 1e-2, **LONG_STEPS}.items():
         for k, (axis, frequency) in enumerate(zip("xy", frequencies)):
             added = scheme_damping(2.0 * np.pi * frequency * step)

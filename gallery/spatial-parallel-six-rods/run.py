@@ -117,7 +117,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
             np.max(np.abs(energy - energy[0])) / exchanged, "of the energy exchanged", 0.0, "conservation", bound
         )
 
-    modes = ev.modes(system, home.state, count=6)
+    modes = ev.modes(system, home, count=6)
     for k in (0,) if quick else (0, 2, 5):
         seen = _seen_frequency(system, home, modes, k)
         metrics[f"frequency {k + 1}"] = metric(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ from elver.errors import BadInput, expect, finite
 from elver.mechanism import Driven, Free, Joint, Mechanism, Part
 from elver.rods import Rod
 
-__all__ = ["Channel", "Inputs", "State", "System"]
+__all__ = ["Balanced", "Channel", "Inputs", "State", "System", "situation"]
 
 Array: TypeAlias = NDArray[np.float64]
 Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure | Motor | Imposed
@@ -354,10 +354,15 @@ class System:
                 q[first : first + count] = part.start
         return State(q, np.zeros(n), np.zeros(n), g, eta, eta_dot, np.zeros(m), t)
 
-    def check_state(self, state: State) -> State:
-        """``state`` if it fits this system, else :class:`BadInput`."""
+    def check_state(self, state: State | Balanced) -> State:
+        """``state``, or the state of an equilibrium, if it fits this system, else :class:`BadInput`."""
         if not isinstance(state, State):
-            raise BadInput(f"state = {state!r}: give a State, such as system.rest() or equilibrium(...).state")
+            state = getattr(state, "state", state)
+        if not isinstance(state, State):
+            shown = repr(state) if isinstance(state, str | float | int) else f"a {type(state).__name__}"
+            raise BadInput(
+                f"state = {shown}: give a State or an Equilibrium, such as system.rest() or equilibrium(system, inputs)"
+            )
         n, m = self.n, len(self.multipliers)
         for name, size in (("q", n), ("q_dot", n), ("q_ddot", n), ("multipliers", m)):
             if getattr(state, name).shape != (size,):
@@ -400,3 +405,47 @@ class State:
             raise BadInput(f"state has no field {sorted(unknown)}: choose among {sorted(self.__dataclass_fields__)}")
         return State(**{**{name: getattr(self, name) for name in self.__dataclass_fields__}, **changes})
 
+
+@runtime_checkable
+class Balanced(Protocol):
+    """A state with the inputs that hold it, and the system it is of: an equilibrium, wherever a state is asked for."""
+
+    @property
+    def system(self) -> System:
+        """What is in balance."""
+
+    @property
+    def state(self) -> State:
+        """Where it is."""
+
+    @property
+    def inputs(self) -> Array:
+        """Value of every channel, in the order of ``system.channel_names``; more may follow."""
+
+
+def situation(
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
+) -> tuple[System, State, Inputs]:
+    """System, state and inputs of a call ``f(system, state, inputs)``; without a state, the system at rest.
+
+    An equilibrium serves as system, as state, or as both. It brings the inputs that hold it: each stays at its value
+    unless ``inputs`` says otherwise. Of another system, inputs of the same name and kind are taken over.
+    """
+    if not isinstance(system, System):
+        if not isinstance(system, Balanced):
+            raise BadInput(f"system is a {type(system).__name__}: give a System, or an Equilibrium")
+        state = system if state is None else state
+        system = system.system
+    if state is None:
+        state = system.rest()
+    if isinstance(state, State) or not isinstance(state, Balanced):
+        return system, system.check_state(state), inputs or {}
+    signals = list(system.signals(inputs))
+    given = {system._channel(key) for key in inputs or {}}
+    own = state.system
+    held = {name: (type(part), u) for name, part, u in zip(own.channel_names, own.channels, state.inputs.tolist())}
+    for k, (name, part) in enumerate(zip(system.channel_names, system.channels, strict=True)):
+        kind, value = held.get(name, (None, 0.0))
+        if k not in given and kind is type(part):
+            signals[k] = value
+    return system, system.check_state(state), dict(zip(system.channel_names, signals, strict=True))

@@ -43,7 +43,7 @@ def test_friction_only_takes_energy_away():
     robot = page.robot()
     with page._planar():
         bent = ev.equilibrium(robot.system, {"cable1": 8.0, "cable4": 8.0})
-        run = ev.simulate(robot.system, bent, 1.0, 1e-3, page.METHOD)
+        run = ev.simulate(robot.system, bent.state, 1.0, 1e-3, page.METHOD)
     energy = run["energy/total"].values
     assert energy[-1] < 0.5 * energy[0]
     assert np.max(np.diff(energy)) < 5e-4 * energy[0]  # truncation: a quarter of it at half the step

@@ -86,7 +86,7 @@ def loop_run() -> xr.Dataset:
     motor = ev.Motor(hinge)
     robot = ev.System(ev.Mechanism([apex, hinge, other, held]), actuators=[motor, ev.Imposed(other)])
     start = ev.equilibrium(robot, {motor: -0.05})
-    return ev.simulate(robot, start, duration=0.2, step=1e-2)
+    return ev.simulate(robot, start, duration=0.2, step=1e-2, inputs={motor: 0.0})
 
 
 class _Outline(HTMLParser):

@@ -31,7 +31,7 @@ from elver.kernels.warmup import COMMON, ensure
 from elver.lie import se3
 from elver.mechanism import Driven
 from elver.rods import Rod, Spectral
-from elver.system import Inputs, State, System
+from elver.system import Balanced, Inputs, State, System, situation
 
 __all__ = [
     "Arrays",
@@ -344,14 +344,18 @@ def state_from(a: Arrays, time: float) -> State:
     return State(a.q[0], a.q[1], a.q[2], g, a.twist[0], a.twist[1], a.multipliers, time)
 
 
-def prepare(system: System, state: State, inputs: Inputs | None) -> tuple[Core, Arrays, Array]:
-    """Kernels, state and inputs of a call."""
-    system.check_state(state)
+def prepare(
+    system: System | Balanced, state: State | Balanced | None, inputs: Inputs | None
+) -> tuple[Core, Arrays, Array]:
+    """Kernels, state and inputs of a call; an equilibrium brings its own (:func:`elver.system.situation`)."""
+    system, state, inputs = situation(system, state, inputs)
     u = system.input_vector(system.signals(inputs), state.time)
     return core(system), arrays(state), u
 
 
-def inverse_dynamics(system: System, state: State, inputs: Inputs | None = None) -> Array:
+def inverse_dynamics(
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
+) -> Array:
     """Residual R at a motion: the generalized force that must act beyond the inputs to produce it.
 
     Zero along a free motion, except for imposed coordinates, where it is the effort. For a free base the first six
@@ -361,11 +365,14 @@ def inverse_dynamics(system: System, state: State, inputs: Inputs | None = None)
     return kernels.released.residual(a, u)[: kernels.coordinates]
 
 
-def bias_forces(system: System, state: State, inputs: Inputs | None = None) -> Array:
+def bias_forces(
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
+) -> Array:
     """Residual R at zero acceleration: centrifugal and elastic forces, minus loads and actuation.
 
     R = M q'' + bias. For a free base the first six entries are the body wrench on the base.
     """
+    system, state, inputs = situation(system, state, inputs)
     still = state.with_(q_ddot=np.zeros(system.n), eta_dot=np.zeros(6) if system.free else state.eta_dot)
     return inverse_dynamics(system, still, inputs)
 
@@ -383,7 +390,7 @@ class TangentInverseDynamics:
 
 
 def tangent_inverse_dynamics(
-    system: System, state: State, inputs: Inputs | None = None
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
 ) -> TangentInverseDynamics:
     """Exact tangent of :func:`inverse_dynamics`; ``dQ_dq_ddot`` is the mass matrix."""
     kernels, a, u = prepare(system, state, inputs)
@@ -393,7 +400,7 @@ def tangent_inverse_dynamics(
     return TangentInverseDynamics(Q, K[:c, :c], D[:c, :c], M[:c, :c], K[c:, :c])
 
 
-def mass_matrix(system: System, state: State) -> Array:
+def mass_matrix(system: System | Balanced, state: State | Balanced | None = None) -> Array:
     """M(q), symmetric positive definite, (coordinates, coordinates)."""
     kernels, a, u = prepare(system, state, None)
     c = kernels.coordinates
@@ -460,9 +467,11 @@ def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: 
     return out
 
 
-def _observe_one(system: System, state: State, inputs: Inputs | None = None) -> Observation:
-    _, a, u = prepare(system, state, inputs)
-    return observe_states(system, a.base[None], a.twist[None], a.q[None], u[None])
+def _observe_one(
+    system: System | Balanced, state: State | Balanced | None, inputs: Inputs | None = None
+) -> Observation:
+    kernels, a, u = prepare(system, state, inputs)
+    return observe_states(kernels.system, a.base[None], a.twist[None], a.q[None], u[None])
 
 
 def nodes(system: System, rod: Rod | None = None) -> Array:
@@ -470,11 +479,14 @@ def nodes(system: System, rod: Rod | None = None) -> Array:
     return assembly_of(system).rods[rod or system.rod].s
 
 
-def poses(system: System, state: State, part: Rod | RigidBody | None = None) -> Array:
+def poses(
+    system: System | Balanced, state: State | Balanced | None = None, part: Rod | RigidBody | None = None
+) -> Array:
     """Poses in the world: of the nodes of a rod, (nodes, 4, 4) at ``nodes(system, rod)`` [m], or of a body, (4, 4).
 
     The part may be left out where there is one rod.
     """
+    system, state, _ = situation(system, state)
     seen = _observe_one(system, state)
     assembly = assembly_of(system)
     part = part or system.rod
@@ -484,12 +496,14 @@ def poses(system: System, state: State, part: Rod | RigidBody | None = None) -> 
     return g if isinstance(part, Rod) else g[0]
 
 
-def energy(system: System, state: State, inputs: Inputs | None = None) -> Energy:
+def energy(
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
+) -> Energy:
     """Kinetic, elastic and gravitational energy [J]."""
     kinetic, elastic, gravity = _observe_one(system, state, inputs).energy[0]
     return Energy(float(kinetic), float(elastic), float(gravity))
 
 
-def momentum(system: System, state: State) -> Array:
+def momentum(system: System | Balanced, state: State | Balanced | None = None) -> Array:
     """(angular momentum about the world origin; linear momentum) in world axes, (6,)."""
     return _observe_one(system, state).momentum[0]

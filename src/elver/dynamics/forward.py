@@ -26,7 +26,7 @@ from elver.dynamics.core import (
 )
 from elver.errors import BadInput
 from elver.kernels import entry
-from elver.system import Inputs, State, System
+from elver.system import Balanced, Inputs, State, System, situation
 
 __all__ = [
     "FloatingInverseDynamics",
@@ -43,11 +43,14 @@ _RANK = 1e-14
 _BASE = tuple(f"base/{what}_{axis}" for what in ("rotation", "position") for axis in "xyz")
 
 
-def forward_dynamics(system: System, state: State, inputs: Inputs | None = None) -> State:
+def forward_dynamics(
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
+) -> State:
     """``state`` with the accelerations and multipliers that the equations of motion ask for.
 
     Trees by articulated bodies; with closures M q'' + Jᵀλ = -R(q, q', 0) and J q'' = -J' q', so that they stay closed.
     """
+    system, state, inputs = situation(system, state, inputs)
     kernels, a, u = prepare(system, state, inputs)
     if type(kernels) is Core and not kernels.rows:
         sweep = kernels.sweep
@@ -99,13 +102,14 @@ class FloatingInverseDynamics:
 
 
 def floating_inverse_dynamics(
-    system: System, state: State, inputs: Inputs | None = None
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
 ) -> FloatingInverseDynamics:
     """Base acceleration and efforts of a given q, q', q'' with a base that nothing holds (Khalil 2007, eq. 14-28).
 
     Forward for twists, back for the composite inertia and bias of all that lies beyond each joint, so that at the base
     Jᶜ V' = -βᶜ, and forward again for the efforts. The acceleration of the base in ``state`` does not matter.
     """
+    system, state, inputs = situation(system, state, inputs)
     if not system.free:
         raise BadInput("floating_inverse_dynamics: this base is held; use inverse_dynamics")
     kernels, a, u = prepare(system, state, inputs)
@@ -137,9 +141,10 @@ class TangentForwardDynamics:
 
 
 def tangent_forward_dynamics(
-    system: System, state: State, inputs: Inputs | None = None
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
 ) -> TangentForwardDynamics:
     """Exact tangent of :func:`forward_dynamics` for trees: -M⁻¹ ∂R/∂q, -M⁻¹ ∂R/∂q' at the accelerations it finds."""
+    system, state, inputs = situation(system, state, inputs)
     if system.multipliers or system.imposed:
         raise BadInput(
             "tangent_forward_dynamics: for trees without closures and imposed motions; use linearize for the others"

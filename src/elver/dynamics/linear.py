@@ -7,6 +7,7 @@ Theory: docs/theory/recursion.md, eq. (tangent).
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,13 +16,17 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from elver.actuation import Imposed
-from elver.dynamics.core import arrays, core, tangent_inverse_dynamics
-from elver.errors import BadInput
-from elver.system import Inputs, State, System
+from elver.dynamics.core import Core, arrays, core, tangent_inverse_dynamics
+from elver.errors import BadInput, ElverWarning
+from elver.system import Balanced, Inputs, State, System, situation
 
 __all__ = ["LinearModel", "Modes", "linearize", "modes"]
 
 Array: TypeAlias = NDArray[np.float64]
+
+# Work of the imbalance over a unit change of a coordinate, in EI/L, above which a state is not in balance: it spoils
+# about that part of the frequencies.
+_BALANCED = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +56,15 @@ class Modes:
     """1/s."""
 
 
-def linearize(system: System, state: State, inputs: Inputs | None = None) -> LinearModel:
-    """Linear model of the dynamics about ``state`` (a free base is described by its body variation)."""
+def linearize(
+    system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
+) -> LinearModel:
+    """Linear model of the dynamics about ``state`` (a free base is described by its body variation).
+
+    ``state`` is an equilibrium, whose own inputs hold unless others are given, or a state that is in balance under
+    ``inputs``, with its accelerations and multipliers where it has some; one that is not is told.
+    """
+    system, state, inputs = situation(system, state, inputs)
     t = tangent_inverse_dynamics(system, state, inputs)
     kernels = core(system)
     c = kernels.coordinates
@@ -62,7 +74,9 @@ def linearize(system: System, state: State, inputs: Inputs | None = None) -> Lin
     signals = system.signals(inputs)
     u = system.input_vector(signals, state.time)
     a = arrays(state)
-    R = kernels.residual(a, u)[:c]
+    rows = kernels.residual(a, u)
+    _check_balance(kernels, rows)
+    R = rows[:c]
     columns = []
     for k, channel in enumerate(system.channels):
         if isinstance(channel, Imposed):
@@ -80,10 +94,16 @@ def linearize(system: System, state: State, inputs: Inputs | None = None) -> Lin
     return LinearModel(A, B, Z, M, D, K)
 
 
-def modes(system: System, state: State, inputs: Inputs | None = None, count: int = 6) -> Modes:
-    """Natural frequencies [Hz] and shapes about ``state``, which should be an equilibrium under ``inputs``.
+def modes(
+    system: System | Balanced,
+    state: State | Balanced | None = None,
+    inputs: Inputs | None = None,
+    count: int = 6,
+) -> Modes:
+    """Natural frequencies [Hz] and shapes about an equilibrium: ``modes(equilibrium(system, inputs))``.
 
-    Rigid motions of a free rod (zero frequency) are left out.
+    The inputs that hold it are its own, unless others are given. A bare state is taken under ``inputs``, and told where
+    it is not in balance. Rigid motions of a free rod (zero frequency) are left out.
     """
     if count < 1:
         raise BadInput(f"count = {count}: ask for at least one mode")
@@ -112,6 +132,23 @@ def modes(system: System, state: State, inputs: Inputs | None = None, count: int
         full[:, k] /= full[np.argmax(np.abs(full[:, k])), k]
     damping = -roots.real / np.abs(roots)
     return Modes(np.abs(roots.imag) / (2.0 * np.pi), damping, full.real, roots)
+
+
+def _check_balance(kernels: Core, rows: Array) -> None:
+    """Tell of a state that its inputs do not hold: about it a linear model has no meaning."""
+    system, c = kernels.system, kernels.coordinates
+    work = np.abs(rows[:c]) * kernels.assembly.scale
+    worst = int(np.argmax(work)) if work.size else -1
+    if work.size and work[worst] > _BALANCED * kernels.assembly.energy:
+        base = [f"base/{kind}_{axis}" for kind in ("rotation", "position") for axis in "xyz"] if system.free else []
+        name, part = [*base, *system.coordinate_names][worst], work[worst] / kernels.assembly.energy
+        warnings.warn(
+            f"linearize, modes: the state is not in balance under these inputs: {part:.2g} EI/L ({work[worst]:.2g} J) "
+            f"of work over a unit change of {name}; give the Equilibrium itself, modes(equilibrium(system, inputs)), "
+            "or the inputs that hold the state",
+            ElverWarning,
+            stacklevel=3,
+        )
 
 
 def _allowed(J: Array, scale: Array) -> Array:

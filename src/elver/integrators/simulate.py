@@ -38,7 +38,7 @@ from elver.lie import so3
 from elver.mechanism import Driven
 from elver.statics.closing import check_closed
 from elver.statics.equilibrium import Equilibrium, equilibrium
-from elver.system import Inputs, State, System
+from elver.system import Inputs, State, System, situation
 
 __all__ = ["simulate", "state_at", "still"]
 
@@ -198,8 +198,10 @@ def simulate(
 ) -> xr.Dataset:
     """Motion of ``system`` from ``state`` over ``duration`` [s] in steps [s].
 
-    ``state`` may be inputs that held it in equilibrium until then, in place of those of the run: {tendon: 5.0} and no
-    inputs is a tendon that is cut. By default it is at rest.
+    ``state`` is a state, under default inputs where ``inputs`` names no others, or an equilibrium, whose own inputs
+    hold on where ``inputs`` names no others: ``simulate(system, bent, inputs={tendon: 0.0})`` cuts the tendon. It may
+    also be inputs that held it in equilibrium until then, in place of those of the run: {tendon: 5.0} and no inputs is
+    a tendon that is cut. By default it is at rest.
     ``method`` is Newmark() by default, GeneralizedAlpha(rho_inf=0.6) where loops or holds are closed by multipliers;
     RungeKutta4() and SemiImplicitEuler() are explicit.
     ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
@@ -224,8 +226,7 @@ def simulate(
         raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")
     if start not in ("consistent", "given"):
         raise BadInput(f'start = {start!r}: choose "consistent" or "given"')
-    first = _first(system, state, inputs)
-    system.check_state(first)
+    first, inputs = _first(system, state, inputs)
     spooled = [part.name for part in system.actuators if isinstance(part, SpooledTendon)]
     if isinstance(method, Gauss) and spooled:
         raise BadInput(
@@ -274,14 +275,16 @@ def still(found: Equilibrium) -> xr.Dataset:
     return run.assign_attrs(title=title, stable=bool(found.stable), **kept, status="complete")
 
 
-def _first(system: System, state: State | Equilibrium | Inputs | None, inputs: Inputs | None) -> State:
-    """The state that a run begins from."""
+def _first(
+    system: System, state: State | Equilibrium | Inputs | None, inputs: Inputs | None
+) -> tuple[State, Inputs]:
+    """The state that a run begins from, and its inputs."""
     if isinstance(state, Mapping):
         held = list(system.signals(inputs))
         for part, value in state.items():
             held[system._channel(part)] = value
-        return equilibrium(system, dict(zip(system.channels, held, strict=True))).state
-    return state.state if isinstance(state, Equilibrium) else (state or system.rest())
+        return equilibrium(system, dict(zip(system.channels, held, strict=True))).state, inputs or {}
+    return situation(system, state, inputs)[1:]
 
 
 def _fixed(

@@ -18,7 +18,7 @@ from elver.errors import BadInput, NotConverged, positive
 from elver.integrators.method import Method, OneStep
 from elver.integrators.simulate import _March
 from elver.mechanism import Driven
-from elver.system import Inputs, State, System
+from elver.system import Balanced, Inputs, State, System, situation
 
 __all__ = ["Stepper"]
 
@@ -33,18 +33,21 @@ class Stepper:
     >>> stepper.inputs = {"pull": 5.0}
     """
 
-    def __init__(self, system: System, state: State, step: float, method: Method, inputs: Inputs | None = None) -> None:
+    def __init__(
+        self, system: System, state: State | Balanced, step: float, method: Method, inputs: Inputs | None = None
+    ) -> None:
         self.system, self.method = system, method
         self.step = positive("step", step, "s")
         if not isinstance(method, OneStep):
             raise BadInput(f"method = {method!r}: a stepper takes Newmark(), HHT() or GeneralizedAlpha()")
+        system, first, inputs = situation(system, state, inputs)
         self.signals: tuple[Signal, ...] = system.signals(inputs)
-        self.start(state)
+        self.start(first)
 
-    def start(self, state: State) -> None:
+    def start(self, state: State | Balanced) -> None:
         """Go on from ``state``, with the accelerations that the inputs ask for there."""
         system = self.system
-        system.check_state(state)
+        state = system.check_state(state)
         if isinstance(system.mechanism.base, Driven):
             g, eta, eta_dot = system.mechanism.base.motion.at(state.time)
             state = state.with_(g=g, eta=eta, eta_dot=eta_dot)

@@ -41,7 +41,7 @@ from elver.optimal.shooting_grid import RodGrid, poses_of
 from elver.optimal.shooting_step import March
 from elver.optimal.time_scheme import NEWMARK, SchemeOf, TimeScheme
 from elver.statics.equilibrium import Equilibrium
-from elver.system import Inputs, State, System
+from elver.system import Inputs, State, System, situation
 
 __all__ = ["RodMotion", "shooting_dynamics", "shooting_exponent", "shooting_growth"]
 
@@ -123,8 +123,7 @@ def shooting_dynamics(
     if nodes < segments:
         raise BadInput(f"segments = {segments}, nodes = {nodes}: give a node for each segment, at least")
     positive("tolerance", tolerance, "rad")
-    first = state.state if isinstance(state, Equilibrium) else (state or system.rest())
-    system.check_state(first)
+    _, first, inputs = situation(system, state, inputs)
     system.signals(inputs)
     count = max(1, round(duration / step))
     step = step if abs(count * step - duration) < 1e-9 * duration else duration / count

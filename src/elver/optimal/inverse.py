@@ -38,7 +38,7 @@ from elver.errors import BadInput, NotConverged, finite, positive
 from elver.lie import integration, se3
 from elver.optimal.problem import RodProblem
 from elver.rods import Rod
-from elver.system import Inputs, State, System
+from elver.system import Balanced, Inputs, State, System, situation
 
 __all__ = [
     "MotionStress",
@@ -259,7 +259,12 @@ def stress_of_motion(
 
 
 def stress_in_system(
-    system: System, state: State, inputs: Inputs | None = None, *, motion: StrainMotion | None = None, **options: Any
+    system: System,
+    state: State | Balanced,
+    inputs: Inputs | None = None,
+    *,
+    motion: StrainMotion | None = None,
+    **options: Any,
 ) -> MotionStress:
     """The stress that the only rod of ``system`` needs for ``state`` (q, q̇, q̈ and base) under its loads.
 
@@ -269,6 +274,7 @@ def stress_in_system(
     for :func:`stress_of_motion`.
     """
     rod = system.rod
+    _, state, inputs = situation(system, state, inputs)
     problem = RodProblem.of(system, inputs, state.time)
     g, eta, eta_dot = base_motion(system, state, problem)
     return stress_of_motion(

@@ -23,7 +23,7 @@ from elver.lie import integration, se3, so3
 from elver.optimal.inverse import StrainMotion, base_motion
 from elver.optimal.problem import RodProblem
 from elver.optimal.singular_sweep import SingularProblem, chebyshev_nodes, times
-from elver.system import Inputs, State, System
+from elver.system import Balanced, Inputs, State, System, situation
 
 __all__ = ["inertial_problem", "rod_problem", "system_problem"]
 
@@ -128,13 +128,16 @@ def inertial_problem(
     )
 
 
-def system_problem(system: System, state: State, inputs: Inputs | None = None, *, nodes: int = 40) -> SingularProblem:
+def system_problem(
+    system: System, state: State | Balanced, inputs: Inputs | None = None, *, nodes: int = 40
+) -> SingularProblem:
     """The problem of the only rod of ``system`` at its q and q̇, with all that acts on it; υ is the wanted Bᵀξ̈.
 
     Actuators give the stress as they are; where no smooth motion carries it, which is so of most tendons, the
     solvers say so.
     """
     rod = system.rod
+    _, state, inputs = situation(system, state, inputs)
     problem = RodProblem.of(system, inputs, state.time)
     g, eta, eta_dot = base_motion(system, state, problem)
     motion = StrainMotion.of(rod, state.q, state.q_dot, np.zeros(rod.n))

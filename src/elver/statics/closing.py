@@ -25,7 +25,7 @@ from elver.dynamics.core import Arrays, Core, arrays, closures_along, core
 from elver.errors import BadInput, NotConverged
 from elver.lie import se3
 from elver.mechanism import Driven, Joint
-from elver.system import Inputs, State, System
+from elver.system import Balanced, Inputs, State, System, situation
 
 __all__ = ["Gap", "assemble", "check_closed", "close", "closed", "gap", "gaps", "project", "relax", "retract", "widest"]
 
@@ -98,7 +98,9 @@ def units(kernels: Core) -> Array:
 # Positions ----------------------------------------------------------------------------------------------------------
 
 
-def assemble(system: System, inputs: Inputs | None = None, guess: State | None = None) -> State:
+def assemble(
+    system: System, inputs: Inputs | None = None, guess: State | Balanced | None = None
+) -> State:
     """A state that meets all closures: of loops, holds and wound tendons, in position and in velocity.
 
     For mechanisms that no load or spring brings to one equilibrium, such as a four-bar without weight, before
@@ -107,8 +109,7 @@ def assemble(system: System, inputs: Inputs | None = None, guess: State | None =
     rates of the guess are changed by the impulse of the closures. Raises :class:`NotConverged`, with the loop and its
     gap in m and rad, where no position closes; ``result`` is then the nearest state found.
     """
-    start = system.rest() if guess is None else guess
-    system.check_state(start)
+    _, start, inputs = situation(system, guess, inputs)
     if isinstance(system.mechanism.base, Driven):
         g, eta, eta_dot = system.mechanism.base.motion.at(start.time)
         start = start.with_(g=g, eta=eta, eta_dot=eta_dot)

@@ -29,7 +29,7 @@ from elver.mechanism import Part
 from elver.rods import Rod
 from elver.statics import assemble, equilibrium
 from elver.statics.equilibrium import Equilibrium
-from elver.system import Channel, Fluid, Inputs, State, System
+from elver.system import Channel, Fluid, Inputs, State, System, situation
 from elver.viz.scene import nice_step
 
 __all__ = ["LiveRobot", "Mode", "Snapshot", "pull_points", "range_of", "size_of"]
@@ -157,7 +157,8 @@ class LiveRobot:
         core(system)  # what there is to warn of is said now, once
         self.names = system.channel_names
         self.units = {name: part.unit for name, part in zip(self.names, system.channels, strict=True)}
-        self.given: dict[str, Signal] = dict(zip(self.names, system.signals(inputs), strict=True))
+        signals = system.signals(situation(system, state, inputs)[2])  # an equilibrium brings its own
+        self.given: dict[str, Signal] = dict(zip(self.names, signals, strict=True))
         system.input_vector(tuple(self.given.values()), 0.0)  # checked here, not while it runs
         self.ranges = self._ranges(ranges or {})
         self.points = pull_points(system)

@@ -40,8 +40,8 @@ _HOME = {
     ),
     "elver.optimal": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
     "elver.rods": (
-        "Chebyshev Circle Ellipse Legendre Magnus Material PiecewiseConstant PiecewiseLinear Rectangle Rod "
-        "RungeKuttaMuntheKaas Sampled Section Spectral Taper Tube"
+        "Chebyshev Circle Ellipse Legendre Magnus Material Piecewise PiecewiseConstant PiecewiseLinear Rectangle Rod "
+        "RungeKuttaMuntheKaas Sampled Section Spectral Stepped Taper Tube"
     ),
     "elver.statics": (
         "assemble assembly_modes continuation equilibrium inverse_statics singularity stability workspace"
@@ -172,6 +172,7 @@ if TYPE_CHECKING:
         Legendre,
         Magnus,
         Material,
+        Piecewise,
         PiecewiseConstant,
         PiecewiseLinear,
         Rectangle,
@@ -180,6 +181,7 @@ if TYPE_CHECKING:
         Sampled,
         Section,
         Spectral,
+        Stepped,
         Taper,
         Tube,
     )

@@ -230,7 +230,7 @@ def rod_gait(
     component = _component("rod gait", rod, wave, strain)
     s, weights = _quadrature(rod, wave)
     scale = np.sqrt(weights)[:, None]
-    Phi = scale * rod.basis.functions(component, s, rod.length)
+    Phi = scale * rod.expansion.functions(component, s, rod.length)
     shapes = scale * np.stack(wave.shapes(s), axis=1)
     q = np.linalg.lstsq(Phi, shapes, rcond=None)[0]
     left, size = np.linalg.norm(Phi @ q - shapes), np.linalg.norm(shapes)
@@ -307,11 +307,11 @@ def _quadrature(rod: Rod, wave: CurvatureWave) -> tuple[Array, Array]:
     A polynomial of degree d takes d/2 points, and sin(κx) on [-1, 1] about κ/2 and ten more down to rounding; here it
     is twice as many, with κ = πℓ/λ on an element of length ℓ.
     """
-    ends = np.array([0.0, *np.asarray(rod.basis.breaks(rod.length), dtype=float), rod.length])
+    ends = np.array([0.0, *np.asarray(rod.expansion.breaks(rod.length), dtype=float), rod.length])
     points, weights = [], []
     for a, b in pairwise(ends):
         waves = math.ceil(np.pi * (b - a) / wave.wavelength)
-        x, w = leggauss(rod.basis.degree + len(wave.coefficients) + waves + 20)
+        x, w = leggauss(rod.expansion.degree + len(wave.coefficients) + waves + 20)
         points.append(0.5 * ((b - a) * x + a + b))
         weights.append(0.5 * (b - a) * w)
     return np.concatenate(points), np.concatenate(weights)

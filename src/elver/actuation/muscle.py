@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite
 from elver.rods import Rod
-from elver.rods.fields import Array, Field, arc_lengths, check_field, check_name, sample
+from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_field, check_name, interior, is_plain, sample
+from elver.rods.jumps import warn_of_jumps
 
 __all__ = ["Muscle"]
 
@@ -57,6 +58,23 @@ class Muscle:
                 self, "target", check_field(f"{label}: target", self.target, width, _STRAIN_UNIT)
             )
         self.stress(self.rod.grid.s)
+        self._check_jumps(label)
+
+    def _check_jumps(self, label: str) -> None:
+        """Warn where a plain function jumps at a place that is no break."""
+        name, value, unit = "torque", self.torque, "N m"
+        if value is None:
+            name, value, unit = "target", self.target, _STRAIN_UNIT
+        if value is None or not is_plain(value):
+            return
+        ends = sorted({*self.rod.piece_ends, *self.breaks})
+        remedy = ", or describe the jump with Stepped(...)"
+        warn_of_jumps(f"{label}: {name}", lambda s: self._field(name, value, s, unit), ends, unit, remedy)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Interior positions [m] where its stress jumps by its description."""
+        return interior((*breaks_of(self.torque), *breaks_of(self.target)), self.rod.length)
 
     @property
     def rods(self) -> tuple[Rod, ...]:

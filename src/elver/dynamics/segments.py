@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Pressure, SpooledTendon, Tendon
+from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.lie_schemes import JOINT, LieScheme, lie_scheme
 from elver.environment import (
@@ -262,7 +262,7 @@ def _grids(system: System) -> dict[Rod, Grid]:
     for part in system.channels:
         if isinstance(part, PointWrench) and isinstance(part.part, Rod):
             stations[part.part].append(part.position)
-        elif isinstance(part, DistributedWrench):
+        elif isinstance(part, DistributedWrench | Muscle):
             breaks[part.rod] += part.breaks
         elif isinstance(part, Tendon | SpooledTendon | Pressure):
             for rod in part.rods:

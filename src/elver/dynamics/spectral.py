@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
-from elver.actuation import Pressure, SpooledTendon, Tendon
+from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.core import Arrays, Core
 from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, Morison, PointWrench
 from elver.errors import BadInput, ElverWarning
@@ -134,19 +134,19 @@ def discretise(system: System) -> tuple[tuple[Element, ...], tuple[Station, ...]
     """
     rod, L = system.rod, system.rod.length
     index = {id(part): k for k, part in enumerate(system.channels)}
-    positions: list[float] = [0.0, L, *rod.basis.breaks(L)]
+    positions: list[float] = [0.0, L, *rod.expansion.breaks(L), *rod.piece_ends]
     positions += [hold.s(L) for hold in system.mechanism.holds]
     for part in system.channels:
         if isinstance(part, PointWrench):
             positions.append(part.position)
-        elif isinstance(part, DistributedWrench | Tendon | SpooledTendon | Pressure):
+        elif isinstance(part, DistributedWrench | Tendon | SpooledTendon | Pressure | Muscle):
             positions += part.breaks
     ends = np.unique(positions)
     ends = ends[np.diff(ends, prepend=-L) > 1e-10 * L]
     ends[-1] = L
 
     assert rod.nodes is not None  # a rod fills it in
-    least = int(rod.basis.degree) + 6 if ends.size > 2 else 0
+    least = int(rod.expansion.degree) + 6 if ends.size > 2 else 0
     elements = []
     for a, b in pairwise(ends):
         nodes = max(int(np.ceil((rod.nodes + 2) * (b - a) / L - 1e-9)), least)

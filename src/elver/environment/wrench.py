@@ -24,13 +24,17 @@ from elver.rods.fields import (
     Field,
     Station,
     arc_lengths,
+    breaks_of,
     check_field,
     check_interval,
     check_name,
+    interior,
+    is_plain,
     numbers,
     sample,
     station,
 )
+from elver.rods.jumps import warn_of_jumps
 
 __all__ = ["DistributedWrench", "PointWrench"]
 
@@ -165,6 +169,10 @@ class DistributedWrench:
         object.__setattr__(self, "force", check_field(f"{label}: force", self.force, 3, "N/m"))
         object.__setattr__(self, "moment", check_field(f"{label}: moment", self.moment, 3, "N m/m"))
         self.density(self.rod.grid.s)
+        if is_plain(self.force) or is_plain(self.moment):
+            ends = sorted({*self.rod.piece_ends, *self.breaks})
+            remedy = ", or give start and end of the load, or Stepped(...)"
+            warn_of_jumps(f"{label}: its density", self.density, ends, "N/m or N m/m", remedy)
 
     @property
     def part(self) -> Rod:
@@ -184,7 +192,7 @@ class DistributedWrench:
     @property
     def breaks(self) -> tuple[float, ...]:
         """Interior positions [m] where the density jumps."""
-        return tuple(s for s in (self.start, self.last) if 0.0 < s < self.rod.length)
+        return interior((self.start, self.last, *breaks_of(self.force), *breaks_of(self.moment)), self.rod.length)
 
     def density(self, s: ArrayLike) -> Array:
         """(moment; force) per metre at ``s`` [m], axes of ``frame``, (len(s), 6); 0 off [start, end]."""

@@ -25,6 +25,7 @@ import pkgutil
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,10 @@ MODEL_PACKAGES = (
 class Table:
     """A function known by samples: what becomes of a user's function in a file.
 
-    Cubic interpolation between the samples (linear below four), constant beyond them. Called with a number or
-    an array ``x`` (n,) it returns values of shape ``x.shape + values.shape[1:]``. Further arguments are
-    ignored, so that a table can stand in for a function of (s, length).
+    Cubic interpolation between the samples (linear below four), constant beyond them; where ``x`` is given twice the
+    function jumps, from the first value to the second. Called with a number or an array ``x`` (n,) it returns values of
+    shape ``x.shape + values.shape[1:]``. Further arguments are ignored, so that a table can stand in for a function of
+    (s, length).
     """
 
     x: np.ndarray
@@ -68,12 +70,39 @@ class Table:
                 f"table of {self.variable}: x has shape {self.x.shape} and values {self.values.shape}; "
                 "give at least two samples and one row of values per sample"
             )
+        if np.any(np.diff([0, *self._jumps, self.x.size]) < 2):
+            raise BadInput(
+                f"table of {self.variable}: twice the same {self.variable} means a jump, with two samples or more on "
+                "each side of it; give more samples, or each position once"
+            )
+
+    @property
+    def _jumps(self) -> list[int]:
+        """First sample behind each jump."""
+        return [int(k) + 1 for k in np.flatnonzero(np.diff(self.x) == 0.0)]
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Where the function jumps: positions that are given twice."""
+        return tuple(float(self.x[k]) for k in self._jumps)
 
     @functools.cached_property
     def _spline(self) -> Callable[[np.ndarray], np.ndarray]:
         from scipy.interpolate import make_interp_spline  # slow to import, and rarely needed
 
-        return make_interp_spline(self.x, self.values, k=3 if self.x.size >= 4 else 1)
+        cuts = [0, *self._jumps, self.x.size]
+        parts = [
+            make_interp_spline(self.x[a:b], self.values[a:b], k=3 if b - a >= 4 else 1) for a, b in pairwise(cuts)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+
+        def spline(x: np.ndarray) -> np.ndarray:
+            piece = np.searchsorted(self.breaks, x, side="right")
+            values = np.stack([part(x) for part in parts])
+            return values[piece, np.arange(x.size)] if x.ndim else values[piece]
+
+        return spline
 
     def __call__(self, x: Any, *_: Any) -> np.ndarray:
         return np.asarray(self._spline(np.clip(x, self.x[0], self.x[-1])))
@@ -194,10 +223,16 @@ class _Encoder:
         name = getattr(function, "__qualname__", type(function).__name__)
         if owners and type(owners[-1]).__name__ in ("Feedback", "JointFeedback"):
             return self._dataclass(Code(name), path, owners)
-        variable, end, unit = self._domain(function, owners)
-        x = np.linspace(0.0, end, self.samples)
+        variable, ends, unit = self._domain(function, owners)
+        end = ends[-1]
+        # a function may jump at the breaks of its rod: there it is sampled from both sides
+        x = np.concatenate([np.linspace(a, b, self.samples) for a, b in pairwise(ends)])
+        breaks = np.array(ends[1:-1])
+        inside = x.copy()
+        inside[np.isin(x, breaks) & (np.diff(x, append=np.inf) == 0.0)] -= 1e-12 * end
+        inside[np.isin(x, breaks) & (np.diff(x, prepend=-np.inf) == 0.0)] += 1e-12 * end
         try:
-            values = _sample(function, x)
+            values = _sample(function, inside)
         except Exception as error:
             raise BadInput(
                 f"{path}: the function could not be sampled on [0, {end:g}] {unit} ({error}); it must take "
@@ -207,8 +242,10 @@ class _Encoder:
         table = Table(x, values, variable, note)
         return self._dataclass(table, path, owners)
 
-    def _domain(self, function: Callable[..., Any], owners: tuple[Any, ...]) -> tuple[str, float, str]:
-        """Variable, end of the interval and its unit: arc length, unless it is one of time."""
+    def _domain(
+        self, function: Callable[..., Any], owners: tuple[Any, ...]
+    ) -> tuple[str, tuple[float, ...], str]:
+        """Variable, ends of the intervals where it is smooth, and its unit: arc length, unless it is one of time."""
         try:
             first = next(iter(inspect.signature(function).parameters), "")
         except (TypeError, ValueError):
@@ -219,8 +256,9 @@ class _Encoder:
                 rods = getattr(owner, "rods", None) or (owner,)
                 length = getattr(rods[0], "length", None) or getattr(getattr(owner, "rod", None), "length", None)
                 if isinstance(length, (int, float)):
-                    return "s", float(length), "m"
-        return "t", self.duration, "s"
+                    rod = rods[0] if hasattr(rods[0], "piece_ends") else getattr(owner, "rod", None)
+                    return "s", getattr(rod, "piece_ends", (0.0, float(length))), "m"
+        return "t", (0.0, self.duration), "s"
 
 
 def _is_dataclass_value(value: Any) -> bool:

@@ -18,7 +18,7 @@ __all__ = ["FIELDS", "GROUPS", "METHODS", "SECTIONS", "STUDY_FIELDS", "kind_of"]
 GROUPS: dict[str, tuple[str, ...]] = {
     "material": ("Material",),
     "section": ("Circle", "Tube", "Ellipse", "Rectangle", "Section"),
-    "basis": ("Legendre", "Chebyshev", "PiecewiseConstant", "PiecewiseLinear", "Sampled"),
+    "basis": ("Legendre", "Chebyshev", "PiecewiseConstant", "PiecewiseLinear", "Piecewise", "Sampled"),
     "integration": ("Magnus", "RungeKuttaMuntheKaas", "Spectral"),
     "rod": ("Rod",),
     "body": ("RigidBody",),
@@ -31,7 +31,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "joint": ("Fixed", "Revolute", "Prismatic", "Cylindrical", "Universal", "Spherical", "Planar", "Floating"),
     "path": ("Parallel", "Convergent", "Helical", "Route"),
     "wave": ("TravellingWave", "CurvatureWave"),
-    "function": ("Table", "Taper", "WaveTarget"),
+    "function": ("Table", "Taper", "Stepped", "WaveTarget"),
     "signal": ("Ramp", "SmoothStep", "C2Ramp", "Sine", "SampledSignal", "Triangle", "Sum", "Within", "Table"),
     "actuator": ("Tendon", "SpooledTendon", "Muscle", "Pressure", "Motor", "Imposed"),
     "load": (
@@ -104,7 +104,7 @@ FIELDS: dict[str, str] = {
     "Sampled.torsion": "any", "Sampled.bending_y": "any", "Sampled.bending_z": "any", "Sampled.stretch": "any",
     "Sampled.shear_y": "any", "Sampled.shear_z": "any",
     "x": "any", "Table.values": "any", "variable": "text", "note": "text",
-    "Taper.base": "same", "Taper.tip": "same",
+    "Taper.base": "same", "Taper.tip": "same", "Stepped.values": "same @function", "Stepped.at": "m", "breaks": "m",
     # bodies
     "mass": "kg", "inertia": "kg m^2", "centre": "m", "shape": "@shape", "size": "m", "half_axes": "m",
     "Cylinder.axis": "text", "EllipticCylinder.axis": "text", "Cylinder.radius": "m", "Sphere.radius": "m",

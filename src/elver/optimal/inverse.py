@@ -220,7 +220,7 @@ def stress_of_motion(
         base_wrench = base_wrench + rod.base_wrench.at(np.asarray(base, dtype=float))[0]
         breaks = {*breaks, *rod.breaks}
     elif isinstance(rod, Rod):
-        breaks = {*breaks, *rod.basis.breaks(rod.length)}
+        breaks = {*breaks, *rod.expansion.breaks(rod.length), *rod.piece_ends[1:-1]}
     sweep = _Sweep(
         rod=rod,
         length=length,

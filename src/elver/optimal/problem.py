@@ -267,7 +267,7 @@ class RodProblem:
         rod = _only_rod(system)
         u = system.input_vector(system.signals(inputs), time)
         value = {id(part): float(u[k]) for k, part in enumerate(system.channels)}
-        breaks: set[float] = set()
+        breaks: set[float] = set(rod.piece_ends[1:-1])
         tendons: list[Pull] = []
         muscles: list[tuple[float, Muscle]] = []
         for part in system.actuators:
@@ -279,6 +279,7 @@ class RodProblem:
                 breaks.update(part.breaks_on(rod))
             elif isinstance(part, Muscle):
                 muscles.append((value[id(part)], part))
+                breaks.update(part.breaks)
             else:
                 raise BadInput(f"{part.name!r} is a {type(part).__name__}, which no single rod has: {_OTHERWISE}")
         gravity = np.zeros(3)

@@ -9,8 +9,9 @@ from elver.rods.basis import (
     Sampled,
     StrainBasis,
 )
-from elver.rods.fields import Taper
+from elver.rods.fields import Stepped, Taper
 from elver.rods.material import Material
+from elver.rods.pieces import Piecewise
 from elver.rods.rod import STRAIN_SYMBOLS, Grid, Rod
 from elver.rods.section import (
     Circle,
@@ -35,6 +36,7 @@ __all__ = [
     "Legendre",
     "Magnus",
     "Material",
+    "Piecewise",
     "PiecewiseConstant",
     "PiecewiseLinear",
     "Rectangle",
@@ -45,6 +47,7 @@ __all__ = [
     "SectionProperties",
     "SpaceIntegration",
     "Spectral",
+    "Stepped",
     "StrainBasis",
     "Taper",
     "Tube",

@@ -15,6 +15,7 @@ import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -28,10 +29,12 @@ __all__ = [
     "STRAINS",
     "Chebyshev",
     "Legendre",
+    "Mesh",
     "PiecewiseConstant",
     "PiecewiseLinear",
     "Sampled",
     "StrainBasis",
+    "check_elements",
 ]
 
 STRAINS = ("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")
@@ -191,8 +194,21 @@ def _check_strains(strains: Any) -> tuple[str, ...]:
     return tuple(name for name in STRAINS if name in chosen)
 
 
+def check_elements(elements: Any) -> int | tuple[float, ...]:
+    """A number of equal elements, or their interior ends as fractions of the length."""
+    if np.ndim(elements) == 0:
+        return _count("elements", elements, least=1)
+    ends = finite("elements", elements, (-1,), "fractions of the length")
+    if np.any(np.diff(ends, prepend=0.0, append=1.0) <= 0.0):
+        raise BadInput(
+            f"elements = {tuple(ends.tolist())}: interior element ends are fractions of the length; "
+            "let them increase strictly between 0 and 1"
+        )
+    return tuple(ends.tolist())
+
+
 @dataclass(frozen=True)
-class _Piecewise:
+class Mesh:
     """A mesh shared by the named strains.
 
     ``elements`` is the number of equal elements, or the interior element ends as fractions of the length.
@@ -204,16 +220,7 @@ class _Piecewise:
     strains: str | tuple[str, ...] = "kirchhoff"
 
     def __post_init__(self) -> None:
-        if np.ndim(self.elements) == 0:
-            object.__setattr__(self, "elements", _count("elements", self.elements, least=1))
-        else:
-            ends = finite("elements", self.elements, (-1,), "fractions of the length")
-            if np.any(np.diff(ends, prepend=0.0, append=1.0) <= 0.0):
-                raise BadInput(
-                    f"elements = {tuple(ends.tolist())}: interior element ends are fractions of the length; "
-                    "let them increase strictly between 0 and 1"
-                )
-            object.__setattr__(self, "elements", tuple(ends.tolist()))
+        object.__setattr__(self, "elements", check_elements(self.elements))
         names = self.strains
         object.__setattr__(self, "strains", names if isinstance(names, str) else tuple(names))
         if not _check_strains(self.strains):
@@ -261,7 +268,7 @@ class _Piecewise:
 
 
 @dataclass(frozen=True)
-class PiecewiseConstant(_Piecewise):
+class PiecewiseConstant(Mesh):
     """Strains constant in each element: one indicator function per element."""
 
     @property
@@ -283,7 +290,7 @@ class PiecewiseConstant(_Piecewise):
 
 
 @dataclass(frozen=True)
-class PiecewiseLinear(_Piecewise):
+class PiecewiseLinear(Mesh):
     """Strains linear in each element and continuous: one hat function per element end."""
 
     @property
@@ -320,7 +327,8 @@ class Sampled:
 
     ``s`` [m] are positions from 0 to the rod's length; each strain takes a table (len(s), number of
     functions), or (len(s),) for one function. Between samples a spline of degree 5 (less with fewer than six
-    samples) goes through the table. They stand for smooth functions: the quadrature has no breaks there.
+    samples) goes through the table. They stand for smooth functions, except where a position is given twice: there
+    the functions jump from the first row to the second, and the quadrature has a break.
     """
 
     s: tuple[float, ...]
@@ -333,9 +341,12 @@ class Sampled:
 
     def __post_init__(self) -> None:
         s = finite("sample positions s", self.s, (-1,), "m")
-        if s.size < 2 or s[0] != 0.0 or np.any(np.diff(s) <= 0.0):
+        twice = np.flatnonzero(np.diff(s) == 0.0) + 1
+        thin = np.diff([0, *twice, s.size]).min(initial=2) < 2
+        if s.size < 2 or s[0] != 0.0 or np.any(np.diff(s) < 0.0) or thin:
             raise BadInput(
-                f"sample positions s = {_short(s)} m: give at least two, the first 0 m, strictly increasing"
+                f"sample positions s = {_short(s)} m: give at least two, the first 0 m, strictly increasing; twice the "
+                "same inside means a jump, with two positions or more on each side"
             )
         object.__setattr__(self, "s", tuple(s.tolist()))
         for name in STRAINS:
@@ -390,27 +401,44 @@ class Sampled:
         return (a, b, c, d, e, f)
 
     @cached_property
+    def _stretches(self) -> list[slice]:
+        """Samples of each smooth stretch."""
+        cuts = [0, *(np.flatnonzero(np.diff(self.s) == 0.0) + 1).tolist(), len(self.s)]
+        return [slice(a, b) for a, b in pairwise(cuts)]
+
+    @cached_property
     def _splines(self) -> tuple[Any, ...]:
-        s, order = np.array(self.s), min(5, len(self.s) - 1)
-        tables = (np.array(table or [[]]) for table in self._tables)
+        """Splines of each strain, one for each stretch; None without functions."""
         from scipy.interpolate import make_interp_spline  # slow to import, and rarely needed
 
-        return tuple(make_interp_spline(s, table, k=order) if table.size else None for table in tables)
+        s, found = np.array(self.s), []
+        for given in self._tables:
+            table = np.array(given or [[]])
+            one = [
+                make_interp_spline(s[own], table[own], k=min(5, own.stop - own.start - 1)) for own in self._stretches
+            ] if table.size else None  # fmt: skip
+            found.append(one)
+        return tuple(found)
 
     @cached_property
     def degree(self) -> int:
         """Smallest degree of polynomials that match every function to 1e-6 of its size, below len(s)."""
-        highest = len(self.s) - 1
-        x, weights = leggauss(max(64, 2 * len(self.s)))
-        P = legvander(x, highest)
-        norms = (np.arange(highest + 1) + 0.5)[:, None]
+        return max(self._degree(k, own) for k, own in enumerate(self._stretches))
+
+    def _degree(self, stretch: int, own: slice) -> int:
+        """The degree on one smooth stretch."""
+        first, last, many = self.s[own.start], self.s[own.stop - 1], own.stop - own.start
+        x, weights = leggauss(max(64, 2 * many))
+        P = legvander(x, many - 1)
+        norms = (np.arange(many) + 0.5)[:, None]
         degree = 0
-        for spline in self._splines:
-            if spline is not None:
-                values = spline(0.5 * (x + 1.0) * self.s[-1])
+        for splines in self._splines:
+            if splines is not None:
+                values = splines[stretch](first + 0.5 * (x + 1.0) * (last - first))
                 coefficients = norms * (P.T @ (weights[:, None] * values))
                 # Size of what is left out beyond each degree, relative to the largest value.
-                beyond = np.cumsum(np.abs(coefficients)[::-1], axis=0)[::-1] / np.abs(values).max(axis=0)
+                size = np.maximum(np.abs(values).max(axis=0), 1e-300)
+                beyond = np.cumsum(np.abs(coefficients)[::-1], axis=0)[::-1] / size
                 degree = max(degree, int(np.flatnonzero((beyond > 1e-6).any(axis=1)).max(initial=0)))
         return degree
 
@@ -420,12 +448,20 @@ class Sampled:
             raise BadInput(
                 f"samples end at s = {self.s[-1]:g} m but the rod is {length:g} m long: sample up to the tip"
             )
-        spline = self._splines[component]
-        return np.empty((s.size, 0)) if spline is None else np.asarray(spline(s), dtype=float)
+        splines = self._splines[component]
+        if splines is None:
+            return np.empty((s.size, 0))
+        if len(splines) == 1:
+            return np.asarray(splines[0](s), dtype=float)
+        stretch = np.searchsorted(self.breaks(length), s, side="right")
+        values = np.empty((s.size, self.counts[component]))
+        for k, spline in enumerate(splines):
+            values[stretch == k] = spline(s[stretch == k])
+        return values
 
     def breaks(self, length: float) -> Array:
-        """The samples stand for smooth functions: empty."""
-        return np.empty(0)
+        """Positions [m] that are given twice, where the functions jump; empty otherwise."""
+        return np.array([self.s[own.start] for own in self._stretches[1:]])
 
 
 def _short(values: Array) -> str:

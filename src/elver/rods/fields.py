@@ -1,14 +1,16 @@
 """Fields along a rod: the border where numbers, tapers and callables of s become checked arrays.
 
-A quantity that may vary along the rod is a number, a :class:`Taper`, or any callable that maps an array of
-arc lengths ``s`` [m] to an array. Whatever a callable returns is checked for shape and for finite values each
-time it is evaluated, and the message names the position where it went wrong.
+A quantity that may vary along the rod is a number, a :class:`Taper`, a :class:`Stepped` field, or any callable that
+maps an array of arc lengths ``s`` [m] to an array. Whatever a callable returns is checked for shape and for finite
+values each time it is evaluated, and the message names the position where it went wrong. A field whose description
+says where it jumps has ``breaks``, those arc lengths [m]; :func:`breaks_of` asks for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -21,13 +23,17 @@ __all__ = [
     "Dimension",
     "Field",
     "Station",
+    "Stepped",
     "Taper",
     "arc_lengths",
+    "breaks_of",
     "check_dimension",
     "check_field",
     "check_interval",
     "check_name",
     "dimension",
+    "interior",
+    "is_plain",
     "numbers",
     "sample",
     "station",
@@ -52,7 +58,91 @@ class Taper:
         return self.base + (self.tip - self.base) * np.asarray(s, dtype=float) / length
 
 
-Dimension: TypeAlias = float | Taper | Callable[[Array], ArrayLike]
+@dataclass(frozen=True)
+class Stepped:
+    """A field with jumps: ``values[k]`` on the k-th piece of the rod, cut at the arc lengths ``at`` [m].
+
+    A value is a number (a radius), three or six numbers (a rest curvature or strain, a torque), a :class:`Taper` over
+    its piece, or a vectorised callable of s [m]. At a jump the value is that of the piece which begins there.
+
+    >>> Circle(radius=Stepped((8e-3, 5e-3), at=(0.2,)))
+    """
+
+    values: tuple[Any, ...]
+    at: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        at = finite("Stepped: at", np.atleast_1d(np.asarray(self.at, dtype=float)), (-1,), "m")
+        if not at.size or at[0] <= 0.0 or np.any(np.diff(at) <= 0.0):
+            raise BadInput(f"Stepped: at = {at.tolist()} m: give arc lengths > 0 m that increase strictly")
+        given = (self.values,) if np.ndim(self.values) == 0 else tuple(self.values)
+        if len(given) != at.size + 1:
+            raise BadInput(
+                f"Stepped: {len(given)} values for {at.size} jumps: give {at.size + 1}, one for each piece of the rod"
+            )
+        values = tuple(value if callable(value) else _constant(value) for value in given)
+        widths = {np.shape(value) for value in values if not callable(value)}
+        if len(widths) > 1:
+            raise BadInput(f"Stepped: values {given} are of different sizes: give all as numbers, or all as triples")
+        object.__setattr__(self, "at", tuple(at.tolist()))
+        object.__setattr__(self, "values", values)
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Arc lengths [m] of its jumps, and of those inside its pieces."""
+        return tuple(sorted({*self.at, *(s for value in self.values for s in breaks_of(value))}))
+
+    @property
+    def plain(self) -> bool:
+        """True if a piece is a function of one's own, of which nothing is known."""
+        return any(is_plain(value) for value in self.values)
+
+    def __call__(self, s: ArrayLike, length: float | None = None) -> Array:
+        """Values at ``s`` [m], (len(s),) or (len(s), width), on a rod of ``length`` [m] (for a taper at the tip)."""
+        s = arc_lengths(s)
+        piece = np.searchsorted(self.at, s, side="right")
+        ends = (0.0, *self.at, length)
+        parts = []
+        for k, value in enumerate(self.values):
+            a, b, here = ends[k], ends[k + 1], s[piece == k]
+            if isinstance(value, Taper):
+                if b is None:
+                    raise BadInput("Stepped: a Taper up to the tip is for dimensions of a section; give numbers here")
+                assert a is not None  # only the last end can be left out
+                parts.append(value(here - a, b - a))
+            else:
+                parts.append(np.asarray(value(here) if callable(value) else np.array([value] * here.size), dtype=float))
+        shape = next((part.shape[1:] for part in parts if part.size), ())
+        out = np.empty((s.size, *shape))
+        for k, part in enumerate(parts):
+            if part.size:
+                out[piece == k] = part
+        return out
+
+
+def _constant(value: Any) -> float | tuple[float, ...]:
+    if np.ndim(value) == 0:
+        return float(finite("Stepped: value", value, (), "(unit of the field)"))
+    return tuple(float(x) for x in finite("Stepped: value", value, (-1,), "(unit of the field)"))
+
+
+def breaks_of(value: Any) -> tuple[float, ...]:
+    """Arc lengths [m] where the description of a field says that it jumps; none for numbers and plain functions."""
+    found = getattr(value, "breaks", ())
+    return () if callable(found) else tuple(float(s) for s in found)
+
+
+def interior(positions: Iterable[float], length: float) -> tuple[float, ...]:
+    """Those positions [m] that lie inside a rod of ``length`` [m], each once, increasing."""
+    return tuple(sorted({float(s) for s in positions if 0.0 < s < length}))
+
+
+def is_plain(value: Any) -> bool:
+    """True for a function of which only its values are known, which may jump anywhere."""
+    return callable(value) and not isinstance(value, Taper) and (not isinstance(value, Stepped) or value.plain)
+
+
+Dimension: TypeAlias = float | Taper | Stepped | Callable[[Array], ArrayLike]
 Field: TypeAlias = tuple[float, ...] | Callable[[Array], ArrayLike]
 Station: TypeAlias = float | Literal["base", "tip"]
 
@@ -101,7 +191,8 @@ def dimension(name: str, value: Dimension, s: Array, length: float, unit: str) -
         return value(s, length)
     if not callable(value):
         return np.full(s.shape, value)
-    values = sample(name, value, s, None, unit)
+    function = partial(value, length=length) if isinstance(value, Stepped) else value
+    values = sample(name, function, s, None, unit)
     if np.any(values <= 0.0):
         where = int(np.argmax(values <= 0.0))
         raise BadInput(

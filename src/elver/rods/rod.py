@@ -3,11 +3,19 @@
     ξ(s) = ξ₀(s) + B Φ(s) q,   𝓗 = diag(G J_t, E I_y, E I_z, E A, k_y G A, k_z G A),
     𝓜 = ρ diag(I_polar, I_y, I_z, A, A, A),   𝓓 = τ_d 𝓗     (Boyer 2023; six-vectors angular first)
 
+**Breaks.** Where the section or the rest strain jumps, so does the strain. At its ``breaks``, those given and those
+that a ``Stepped`` dimension or rest strain tells of, the rod is in pieces: each has the functions of the basis for
+itself (:mod:`elver.rods.pieces`) and its own quadrature. Plain functions are searched for jumps when a rod is built
+(:mod:`elver.rods.jumps`). Loads, actuators and joints inside a rod change its quadrature where their action is
+distributed (see ``grid_with``), never its coordinates: name them in ``breaks`` where strains shall jump or bend there.
+
 **Grid.** Gauss-Legendre points inside each smooth element of the basis, and nodes of weight zero at the base,
 at every break and at the tip, so that poses are known there. Where ``nodes`` is not given, the number of
 quadrature points is chosen from the degree d of the basis:
 
     2 d + 14 on the whole rod, no fewer than d + 3 in each element.
+
+A rod with breaks has these numbers on each of its pieces, as rods of their own would.
 
 Gauss-Legendre with n points is exact to degree 2 n - 1: products of two strain functions and the stiffness
 of a tapered section are integrated exactly. The 14 is for the poses: by Magnus of order 6 from node to node,
@@ -22,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -32,9 +40,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, finite, positive
 from elver.rods.basis import StrainBasis
-from elver.rods.fields import Array, Field, arc_lengths, check_name, numbers, sample
+from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_name, is_plain, numbers, sample
+from elver.rods.jumps import warn_of_jumps
 from elver.rods.material import Material
-from elver.rods.section import CrossSection, SectionProperties
+from elver.rods.pieces import broken
+from elver.rods.section import CrossSection, SectionProperties, plain_dimensions, section_breaks
 from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
 
 __all__ = ["Grid", "Rod", "STRAIN_SYMBOLS"]
@@ -77,7 +87,9 @@ class Rod:
 
     ``length`` [m]; ``rest`` is None (straight), a constant curvature (3 numbers, 1/m), a constant strain
     (6 numbers, angular first), or a vectorised callable of s [m] that returns (len(s), 3) or (len(s), 6);
-    ``nodes`` is the number of quadrature points: left out, it is chosen from the basis and can be read here.
+    ``nodes`` is the number of quadrature points: left out, it is chosen from the basis and can be read here;
+    ``breaks`` [m] are positions inside where strains may jump: between them the rod has the functions of its basis
+    anew. Those of ``Stepped`` dimensions and rest strains need not be given; ``piece_ends`` shows all.
     Rods are compared by identity: two equal fingers are two rods.
     """
 
@@ -89,6 +101,7 @@ class Rod:
     name: str = "rod"
     nodes: int | None = None
     integration: SpaceIntegration = _DEFAULT_INTEGRATION
+    breaks: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         put: Callable[[str, Any], None] = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
@@ -103,6 +116,7 @@ class Rod:
             value = getattr(self, name)
             if isinstance(value, type) or not isinstance(value, kind):
                 raise BadInput(f"{name} = {value!r} cannot be used: pass e.g. {example}")
+        put("breaks", self._check_breaks())
         self._check_basis()
         put("nodes", self._check_nodes())
         if self.rest is not None and not callable(self.rest):
@@ -119,8 +133,28 @@ class Rod:
                 f"rest: G_x = {rest_strain[where, 3]:g} m/m at s = {self.grid.s[where]:g} m must be greater "
                 "than zero; s is the arc length of the rest shape, so G_x is 1 unless you know better"
             )
+        self._check_jumps()
 
     # Checks -------------------------------------------------------------------------------------------------
+
+    def _check_breaks(self) -> tuple[float, ...]:
+        given = np.unique(finite("breaks", np.atleast_1d(np.asarray(self.breaks, dtype=float)), (-1,), "m"))
+        for s in (*given, *breaks_of(self.rest), *section_breaks(self.section)):
+            if not _same(self.length) < s < self.length - _same(self.length):
+                raise BadInput(
+                    f"break at s = {s:g} m is not inside the rod {self.name!r}: choose it between 0 and "
+                    f"{self.length:g} m"
+                )
+        return tuple(given.tolist())
+
+    def _check_jumps(self) -> None:
+        """Warn where a plain function of the section or the rest strain jumps."""
+        ends, label = self.piece_ends, f"rod {self.name!r}:"
+        remedy = ", or describe the jump with Stepped(...)"
+        if is_plain(self.rest):
+            warn_of_jumps(f"{label} rest", self.rest_strain, ends, "(1/m or m/m)", remedy)
+        for name, function in plain_dimensions(self.section, self.length):
+            warn_of_jumps(f"{label} {name} of its section", function, ends, "(SI units)", remedy)
 
     def _check_basis(self) -> None:
         counts = tuple(self.basis.counts)
@@ -135,11 +169,11 @@ class Rod:
             )
 
     def _check_nodes(self) -> int:
-        elements = len(self.basis.breaks(self.length)) + 1
-        modes = max(self.basis.counts)
+        elements, pieces = len(self.expansion.breaks(self.length)) + 1, len(self.piece_ends) - 1
+        modes = max(self.counts)
         if self.nodes is None:
-            degree = int(self.basis.degree)
-            each = max(degree + 3, -(-max(2 * degree + 14, modes) // elements))
+            degree = int(self.expansion.degree)
+            each = max(degree + 3, -(-max((2 * degree + 14) * pieces, modes) // elements))
             return each * elements
         nodes = finite("nodes", self.nodes, (), "(number of quadrature points)")
         if nodes != np.round(nodes) or nodes < 1:
@@ -160,7 +194,7 @@ class Rod:
     def _check_functions(self) -> None:
         s = self.grid.s
         for component, count in enumerate(self.counts):
-            values = np.asarray(self.basis.functions(component, s, self.length))
+            values = np.asarray(self.expansion.functions(component, s, self.length))
             label = f"basis functions of {STRAIN_SYMBOLS[component]}"
             if values.shape != (s.size, count):
                 raise BadInput(
@@ -173,10 +207,21 @@ class Rod:
 
     # Coordinates --------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
+    def piece_ends(self) -> tuple[float, ...]:
+        """0, the breaks given and found, and L [m]: between two of them the rod is smooth."""
+        found = sorted({*self.breaks, *breaks_of(self.rest), *section_breaks(self.section)})
+        return (0.0, *_inside(np.array(found), np.array([0.0, self.length])).tolist(), self.length)
+
+    @cached_property
+    def expansion(self) -> StrainBasis:
+        """The functions that the strains of this rod are expanded in: those of ``basis``, anew on each piece."""
+        return broken(self.basis, self.piece_ends[1:-1], self.length)
+
+    @cached_property
     def counts(self) -> tuple[int, ...]:
         """Number of functions of each strain, in the order K_x, K_y, K_z, G_x, G_y, G_z."""
-        return tuple(int(n) for n in self.basis.counts)
+        return tuple(int(n) for n in self.expansion.counts)
 
     @property
     def n(self) -> int:
@@ -203,7 +248,7 @@ class Rod:
     def functions(self, s: ArrayLike) -> Array:
         """Φ(s): value of each coordinate's own function at ``s`` [m], (len(s), n)."""
         s = arc_lengths(s)
-        columns = [self.basis.functions(c, s, self.length) for c in range(6) if self.counts[c]]
+        columns = [self.expansion.functions(c, s, self.length) for c in range(6) if self.counts[c]]
         return np.concatenate(columns, axis=1)
 
     def rest_strain(self, s: ArrayLike) -> Array:
@@ -262,7 +307,7 @@ class Rod:
 
     @cached_property
     def grid(self) -> Grid:
-        """Quadrature points, and nodes of weight zero at the base, the breaks of the basis and the tip."""
+        """Quadrature points, and nodes of weight zero at the base, the breaks and the tip."""
         return self.grid_with()
 
     def grid_with(self, stations: Iterable[float] = (), breaks: Iterable[float] = ()) -> Grid:
@@ -272,8 +317,9 @@ class Rod:
         it is. ``breaks`` are positions where a field jumps (the end of a tendon): elements are divided there,
         and each part has points in proportion to its length, no fewer than degree + 3.
         """
-        L, own = self.length, np.asarray(self.basis.breaks(self.length), dtype=float)
+        L, own = self.length, self._ends
         ends = np.array([0.0, *own, L])
+        degree = int(self.expansion.degree)
         points: list[Array] = []
         weights: list[Array] = []
         nodes: list[float] = list(ends)
@@ -282,8 +328,8 @@ class Rod:
             cuts = np.array([a, *further[(further > a) & (further < b)], b])
             nodes.extend(cuts[1:-1])
             for c, d in pairwise(cuts):
-                m = n if len(cuts) == 2 else max(int(np.ceil(n * (d - c) / (b - a))), self.basis.degree + 3)
-                x, w = leggauss(m)
+                m = n if len(cuts) == 2 else max(int(np.ceil(n * (d - c) / (b - a))), degree + 3)
+                x, w = _gauss(m)
                 points.append(0.5 * ((d - c) * x + c + d))
                 weights.append(0.5 * (d - c) * w)
         s = np.concatenate([np.array(nodes), *points])
@@ -292,6 +338,13 @@ class Rod:
         s, w = np.concatenate([s, extra]), np.concatenate([w, np.zeros(extra.size)])
         order = np.argsort(s)
         return Grid(_frozen(s[order]), _frozen(w[order]))
+
+    @cached_property
+    def _ends(self) -> Array:
+        """Interior ends of smooth elements [m]: breaks of the rod, exactly as given, and of its functions."""
+        own = np.asarray(self.expansion.breaks(self.length), dtype=float)
+        breaks = np.array(self.piece_ends[1:-1])
+        return np.sort(np.concatenate([breaks, _inside(own, np.array([0.0, *breaks, self.length]))]))
 
     def _positions(self, positions: Iterable[float]) -> Array:
         s = finite("positions of nodes", list(positions), (-1,), "m")
@@ -304,6 +357,13 @@ class Rod:
         assert self.nodes is not None  # set by __post_init__
         each, rest = divmod(self.nodes, elements)
         return [each + (k < rest) for k in range(elements)]
+
+
+@cache
+def _gauss(points: int) -> tuple[Array, Array]:
+    """Gauss-Legendre points and weights on [-1, 1]; found once, since rods are built by the thousand in searches."""
+    x, w = leggauss(points)
+    return _frozen(x), _frozen(w)
 
 
 def _inside(positions: Array, existing: Array) -> Array:

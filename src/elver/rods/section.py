@@ -3,7 +3,7 @@
 Section axes y, z through the centroid are principal axes. I_y = ∫z² dA goes with K_y, I_z = ∫y² dA with K_z;
 the torsion constant J_t is the exact one of Saint-Venant (Timoshenko and Goodier, chapter on torsion),
 not the polar moment, unless ``torsion_constant`` is given. ``shear_correction`` is a number or (k_y, k_z), 1
-by default. Every dimension is a number, a :class:`Taper`, or a vectorised callable of s [m].
+by default. Every dimension is a number, a :class:`Taper`, :class:`Stepped`, or a vectorised callable of s [m].
 
 Theory: docs/theory/rods.md, eq. (section-laws).
 """
@@ -11,14 +11,16 @@ Theory: docs/theory/rods.md, eq. (section-laws).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, positive
-from elver.rods.fields import Array, Dimension, arc_lengths, check_dimension, dimension
+from elver.rods.fields import Array, Dimension, arc_lengths, breaks_of, check_dimension, dimension, is_plain
 
 __all__ = [
     "Circle",
@@ -28,7 +30,9 @@ __all__ = [
     "Section",
     "SectionProperties",
     "Tube",
+    "plain_dimensions",
     "rectangle_torsion_constant",
+    "section_breaks",
 ]
 
 
@@ -69,6 +73,32 @@ class CrossSection(Protocol):
 
 
 ShearCorrection = float | tuple[float, float]
+
+
+def _dimensions(section: Any) -> list[tuple[str, Any]]:
+    """Fields of a section by name; none of a class that is no dataclass."""
+    return [(f.name, getattr(section, f.name)) for f in fields(section)] if is_dataclass(section) else []
+
+
+def section_breaks(section: CrossSection) -> tuple[float, ...]:
+    """Arc lengths [m] where a dimension of ``section`` jumps by its description."""
+    return tuple(sorted({*breaks_of(section), *(s for _, value in _dimensions(section) for s in breaks_of(value))}))
+
+
+def plain_dimensions(section: CrossSection, length: float) -> list[tuple[str, Callable[[Array], Array]]]:
+    """Dimensions of ``section`` that are plain functions of s, by name; of a class of one's own, its properties."""
+    if not isinstance(section, _Shape):
+
+        def properties(s: Array) -> Array:
+            p = section.properties(s, length)
+            return np.column_stack([p.area, p.I_y, p.I_z, p.torsion_constant])
+
+        return [("a property", properties)]
+    return [
+        (name, partial(dimension, name, value, length=length, unit=""))
+        for name, value in _dimensions(section)
+        if is_plain(value)
+    ]
 
 
 def rectangle_torsion_constant(width_y: ArrayLike, width_z: ArrayLike) -> Array:

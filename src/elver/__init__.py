@@ -39,6 +39,7 @@ _HOME = {
         "Spherical Universal mdh_chain"
     ),
     "elver.optimal": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
+    "elver.results": "reactions sample",
     "elver.rods": (
         "Chebyshev Circle Ellipse Legendre Magnus Material Piecewise PiecewiseConstant PiecewiseLinear Rectangle Rod "
         "RungeKuttaMuntheKaas Sampled Section Spectral Stepped Taper Tube"
@@ -165,6 +166,7 @@ if TYPE_CHECKING:
         shooting_dynamics,
         solve_rod,
     )
+    from elver.results import reactions, sample
     from elver.rods import (
         Chebyshev,
         Circle,

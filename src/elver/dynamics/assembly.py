@@ -33,7 +33,7 @@ from elver.environment import (
 )
 from elver.kernels.program import Program
 from elver.lie import se3
-from elver.mechanism import Clamped, Driven, Frame
+from elver.mechanism import Clamped, Driven, Frame, Joint
 from elver.rods import Rod
 from elver.system import OnJoint, System
 
@@ -52,6 +52,7 @@ class Assembly:
     scale: Array  # (unknowns,) unit of each unknown in which "one" is a large change
     length: float  # m, size of the robot: the longest rod, or the distance of its joints
     energy: float  # J, scale of the residual times an unknown
+    joints: dict[Joint, tuple[int, int]]  # joint frames of the tree: on the parent, on the child
 
     def frame_of(self, frame: Frame) -> int:
         """Index of the frame of the body, section or (a clamped or driven) base that ``frame`` is fixed to."""
@@ -70,9 +71,9 @@ def assembly_of(system: System) -> Assembly:
     return found
 
 
-def assemble(system: System) -> Assembly:
-    """Compile ``system`` into flat arrays."""
-    tree = Segments(system)
+def assemble(system: System, *, apart: bool = False) -> Assembly:
+    """Compile ``system`` into flat arrays; ``apart`` with a frame of its own for each part, load and closure."""
+    tree = Segments(system, apart=apart)
     tree.grow()
     frames, n = tree.frames, system.n
     most = max(count for _, count in system.blocks.values()) if system.blocks else 0
@@ -166,7 +167,8 @@ def assemble(system: System) -> Assembly:
             scale[first : first + count] = [1.0 if unit == "rad" else length for unit in part.coordinate_units]
     if system.free:
         scale = np.concatenate([[1.0, 1.0, 1.0, length, length, length], scale])
-    return Assembly(program, tree.rods, tree.bodies, scale, length, _energy(system, inertia, length))
+    energy = _energy(system, inertia, length)
+    return Assembly(program, tree.rods, tree.bodies, scale, length, energy, tree.joints)
 
 
 def _size(system: System) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.bodies import RigidBody
-from elver.dynamics.assembly import Assembly, assembly_of
+from elver.dynamics.assembly import Assembly, assemble, assembly_of
 from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry
 from elver.kernels.articulated import Sweep, sweep_for
@@ -277,6 +277,26 @@ class Core:
         return other
 
     @cached_property
+    def apart(self) -> Core:
+        """The same equations with a frame of its own for each part, load and closure, and no motion imposed.
+
+        After a residual, ``work.force`` then holds the wrench that passes through each joint and along each rod.
+        """
+        other = copy(self)
+        other.assembly = assemble(self.system, apart=True)
+        # cables were measured and closure rows that repeat others dropped on the equations that are solved
+        own, solved = other.assembly.program, self.program
+        other._take(
+            own._replace(
+                imposed=np.zeros((0, 4), dtype=np.int64), tendon_length=solved.tendon_length,
+                row_axes=solved.row_axes, row_soft=solved.row_soft,
+            )
+        )  # fmt: skip
+        for name in ("sweep", "released"):
+            other.__dict__.pop(name, None)
+        return other
+
+    @cached_property
     def elastic(self) -> Array:
         """Stiffness of rods and joint springs, (n, n)."""
         K = np.zeros((self.n, self.n))
@@ -337,7 +357,7 @@ def arrays(state: State) -> Arrays:
     )
 
 
-def state_from(a: Arrays, time: float) -> State:
+def as_state(a: Arrays, time: float) -> State:
     """The state of kernel arrays."""
     g = np.eye(4)
     g[:3, :3], g[:3, 3] = a.base[:3], a.base[3]

@@ -44,13 +44,19 @@ class RodFrames:
     s: Array  # (nodes,) arc lengths [m], from base to tip
     weights: Array  # (nodes,) quadrature weights
     frames: NDArray[np.int64]  # (nodes,)
+    ends: Array  # (elements + 1,) ends of the elements [m], each with quadrature points of its own
+    root: int  # node by which it hangs in the tree
 
 
 class Segments:
-    """Frames, segments and intervals of a mechanism, in the order in which they grow from the root."""
+    """Frames, segments and intervals of a mechanism, in the order in which they grow from the root.
 
-    def __init__(self, system: System) -> None:
-        self.system = system
+    Frames that coincide are one, for speed. ``apart`` gives each part a frame of its own where it is joined, and
+    another to whatever acts at a point, so that the wrench that passes can be read there.
+    """
+
+    def __init__(self, system: System, *, apart: bool = False) -> None:
+        self.system, self.apart = system, apart
         self.inertia: list[Array] = [np.zeros((6, 6))]
         self.segments: list[tuple[int, int, int, int, int, int]] = []
         self.active: list[tuple[list[int], list[int]]] = []  # free strains, first own coordinate of each
@@ -60,6 +66,8 @@ class Segments:
         self.rods: dict[Rod, RodFrames] = {}
         self.bodies: dict[RigidBody, int] = {}
         self.sites: dict[PointWrench, int] = {}  # where point loads act
+        self.joints: dict[Joint, tuple[int, int]] = {}  # joint frames of the tree: on the parent, on the child
+        self.ties: dict[int, int] = {}  # frame at which something acts, if apart, by the frame of the part
         self.grids = _grids(system)
 
     @property
@@ -70,8 +78,10 @@ class Segments:
         """Frame of a part or section; 0 for the world, which is the base of the tree unless that floats."""
         part = frame.part
         if isinstance(part, Rod):
-            return int(self.rods[part].frames[self.grids[part].index(frame.s)])
-        return self.bodies[part] if isinstance(part, RigidBody) else 0
+            found = int(self.rods[part].frames[self.grids[part].index(frame.s)])
+        else:
+            found = self.bodies[part] if isinstance(part, RigidBody) else 0
+        return self.ties.get(found, found)
 
     def grow(self) -> None:
         """Walk the tree."""
@@ -83,11 +93,14 @@ class Segments:
         for load in self.system.loads:
             if isinstance(load, PointWrench):
                 self.sites[load] = self._offset(self.frame_of(load.site), load.site.g)
+        if self.apart:
+            at = {self.frame_of(frame) for frame in _tied(self.system)}
+            self.ties = {f: self._offset(f, np.eye(4)) for f in sorted(at)}
 
     def _branch(self, branch: Branch) -> None:
         joint, sign = branch.joint, -1.0 if branch.reverse else 1.0
         axes = se3.pose(joint.axes, np.zeros(3))
-        at = self._offset(self.frame_of(branch.parent), branch.parent.g @ axes)
+        at = before = self._offset(self.frame_of(branch.parent), branch.parent.g @ axes)
         if joint.n:
             first = self.system.blocks[joint][0]
             component = [c for factor in joint.motion for c in factor]
@@ -95,12 +108,13 @@ class Segments:
             phi = [sign * own.sum(axis=0, keepdims=True) for own in (factors[::-1] if branch.reverse else factors)]
             rest = [np.zeros((1, 6))] * len(phi)
             at = self._segment(at, rest, phi, first, joint.n, (JOINT, 1), component, list(range(joint.n + 1)))
+        self.joints[joint] = before, at
         at = self._offset(at, axes.T @ se3.inverse(branch.child.g))
         self._place(branch.child, at)
 
     def _offset(self, at: int, g: Array) -> int:
         """Frame at a constant pose ``g`` from the frame ``at``."""
-        if np.allclose(g, np.eye(4), rtol=0.0, atol=1e-15):
+        if not self.apart and np.allclose(g, np.eye(4), rtol=0.0, atol=1e-15):
             return at
         return self._segment(at, [se3.log(g)[None]], [np.zeros((1, 0))], 0, 0, (JOINT, 1), [], [0])
 
@@ -131,7 +145,7 @@ class Segments:
             own[back] = np.arange(begin, self.frames)
         for f, weight, density in zip(own, grid.weights, part.inertia(grid.s), strict=True):
             self.inertia[f] = self.inertia[f] + np.diag(weight * density)
-        self.rods[part] = RodFrames(grid.s, grid.weights, own)
+        self.rods[part] = RodFrames(grid.s, grid.weights, own, grid.ends, root)
 
     def _segment(
         self, parent: int, rest: list[Array], phi: list[Array], first: int, count: int,
@@ -253,7 +267,7 @@ def _grids(system: System) -> dict[Rod, Grid]:
     mechanism = system.mechanism
     stations: dict[Rod, list[float]] = {rod: [] for rod in mechanism.rods}
     breaks: dict[Rod, list[float]] = {rod: [] for rod in mechanism.rods}
-    frames = [frame for joint in mechanism.joints for frame in (joint.a, joint.b)]
+    frames = [mechanism.tree.root, *(frame for joint in mechanism.joints for frame in (joint.a, joint.b))]
     frames += [mechanism.held(hold) for hold in mechanism.holds]
     frames += [load.frame for load in system.loads if isinstance(load, SlidingFriction | Feedback)]
     for frame in frames:
@@ -271,6 +285,18 @@ def _grids(system: System) -> dict[Rod, Grid]:
                 if isinstance(guide.part, Rod):
                     stations[guide.part].append(guide.s)
     return {rod: rod.grid_with(stations=stations[rod], breaks=breaks[rod]) for rod in mechanism.rods}
+
+
+def _tied(system: System) -> list[Frame]:
+    """Frames at which closures, cables over guides, sliding friction and feedback act."""
+    mechanism = system.mechanism
+    frames = [frame for joint in mechanism.tree.cuts for frame in (joint.a, joint.b)]
+    frames += [mechanism.held(hold) for hold in mechanism.holds]
+    frames += [load.frame for load in system.loads if isinstance(load, SlidingFriction | Feedback)]
+    for a in system.actuators:
+        if isinstance(a, Tendon | SpooledTendon | Pressure):
+            frames += [guide for span in a.spans for guide in span]
+    return frames
 
 
 def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, Array]:

@@ -36,6 +36,7 @@ from elver.kernels.march import march_for
 from elver.kernels.program import work_for
 from elver.lie import so3
 from elver.mechanism import Driven
+from elver.results.history import base_name, remember
 from elver.statics.closing import check_closed
 from elver.statics.equilibrium import Equilibrium, equilibrium
 from elver.system import Inputs, State, System, situation
@@ -399,13 +400,15 @@ class _Recorder:
         self.records: list[tuple[Array, dict[str, Array]]] = []
         self.file = None if file is None else RunFile(file)
         self.written = -np.inf
+        model = dumps(system, duration=duration)
+        remember(model, system)
         self.attributes = {
             "title": system.title or f"elver simulation of {', '.join(part.name for part in system.mechanism.parts)}",
             "elver_version": version("elver"),
             "conventions": "SI units, radians; six-vectors angular first; world z up; quaternions scalar first",
             "method": repr(method),
             "step": repr(step) if isinstance(step, Adaptive) else float(step),
-            "model": dumps(system, duration=duration),
+            "model": model,
         }
 
     def add(self, times: Array, out: dict[str, Array]) -> None:
@@ -442,7 +445,7 @@ class _Recorder:
         u = out["inputs"]
         seen = observe_states(system, out["base"], out["twist"], out["q"], u)
         quaternion = {"units": "1", "long_name": "world from section, scalar first"}
-        base = _base_name(system)
+        base = base_name(system)
         variables: dict[str, Any] = {
             "q": (("time", "coordinate"), out["q"][:, 0], {"units": "see coordinate_units"}),
             "q_dot": (("time", "coordinate"), out["q"][:, 1], {"units": "coordinate unit / s"}),
@@ -522,20 +525,12 @@ def _appearance(body: RigidBody) -> dict[str, Any]:
     return {name: np.array(value) if isinstance(value, tuple) else value for name, value in about.items()}
 
 
-def _base_name(system: System) -> str:
-    """What the base is called in a run: that of the only rod or of the part that floats, else "base"."""
-    root = system.mechanism.tree.root.part
-    if not isinstance(root, str):
-        return f"{root.name}/base"
-    return f"{system.rod.name}/base" if len(system.mechanism.parts) == 1 and system.mechanism.rods else "base"
-
-
 def state_at(system: System, run: xr.Dataset, time: float | None = None) -> State:
     """State of a run at the recorded instant nearest to ``time`` [s], the last by default; to go on from there."""
     times = run["time"].values
     k = -1 if time is None else int(np.argmin(np.abs(times - float(finite("time", time, (), "s")))))
     at = run.isel(time=k)
-    name = _base_name(system)
+    name = base_name(system)
     g = np.eye(4)
     g[:3, :3] = so3.from_quaternion(at[f"{name}/orientation"].values)
     g[:3, 3] = at[f"{name}/position"].values

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.errors import BadInput, NotConverged, positive
 from elver.lie import se3, so3
 
-__all__ = ["Strain", "magnus", "reference", "rkmk", "spectral"]
+__all__ = ["Strain", "magnus", "magnus_increment", "reference", "rkmk", "spectral"]
 
 Array = NDArray[np.float64]
 Strain = Callable[[Array], Array]
@@ -150,6 +150,11 @@ def _magnus_4(strain: Strain, nodes: Array) -> Array:
 
 def _magnus_6(strain: Strain, nodes: Array) -> Array:
     h, (xi_1, xi_2, xi_3) = _gauss_samples(strain, nodes, np.array([-1.0, 0.0, 1.0]) * np.sqrt(15.0) / 10.0)
+    return magnus_increment(xi_1, xi_2, xi_3, h)
+
+
+def magnus_increment(xi_1: Array, xi_2: Array, xi_3: Array, h: Array | float) -> Array:
+    """x of one Magnus step of order 6, g(s + h) = g(s) exp(x), from strains (…, 6) at the three Gauss points of it."""
     a_1 = h * xi_2
     a_2 = np.sqrt(15.0) / 3.0 * h * (xi_3 - xi_1)
     a_3 = 10.0 / 3.0 * h * (xi_3 - 2.0 * xi_2 + xi_1)
@@ -167,8 +172,8 @@ def _gauss_samples(strain: Strain, nodes: Array, offsets: Array) -> tuple[Array,
 
 
 def _bracket(x: Array, y: Array) -> Array:
-    omega_x, v_x, omega_y, v_y = x[:, :3], x[:, 3:], y[:, :3], y[:, 3:]
-    return np.hstack([np.cross(omega_x, omega_y), np.cross(omega_x, v_y) + np.cross(v_x, omega_y)])
+    omega_x, v_x, omega_y, v_y = x[..., :3], x[..., 3:], y[..., :3], y[..., 3:]
+    return np.concatenate([np.cross(omega_x, omega_y), np.cross(omega_x, v_y) + np.cross(v_x, omega_y)], axis=-1)
 
 
 def _chain(increments: Array, start: ArrayLike | None) -> Array:

@@ -2,3 +2,10 @@
 
 Who computes fills it, who draws or stores reads it. Works on a system with states; knows no files and no time steps.
 """
+
+from __future__ import annotations
+
+from elver.results.reactions import reactions
+from elver.results.sampling import sample
+
+__all__ = ["reactions", "sample"]

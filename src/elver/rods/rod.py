@@ -62,6 +62,8 @@ class Grid:
 
     s: Array
     weights: Array
+    ends: Array
+    """Ends of the elements [m], from 0 to L: the points of each are those of one Gauss-Legendre rule."""
 
     @property
     def quadrature(self) -> NDArray[np.bool_]:
@@ -323,10 +325,12 @@ class Rod:
         points: list[Array] = []
         weights: list[Array] = []
         nodes: list[float] = list(ends)
+        borders: list[float] = [0.0]
         further = _inside(self._positions(breaks), ends)
         for a, b, n in zip(ends[:-1], ends[1:], self._points_per_element(len(ends) - 1), strict=True):
             cuts = np.array([a, *further[(further > a) & (further < b)], b])
             nodes.extend(cuts[1:-1])
+            borders.extend(cuts[1:])
             for c, d in pairwise(cuts):
                 m = n if len(cuts) == 2 else max(int(np.ceil(n * (d - c) / (b - a))), degree + 3)
                 x, w = _gauss(m)
@@ -337,7 +341,7 @@ class Rod:
         extra = _inside(self._positions(stations), s)
         s, w = np.concatenate([s, extra]), np.concatenate([w, np.zeros(extra.size)])
         order = np.argsort(s)
-        return Grid(_frozen(s[order]), _frozen(w[order]))
+        return Grid(_frozen(s[order]), _frozen(w[order]), _frozen(np.array(borders)))
 
     @cached_property
     def _ends(self) -> Array:

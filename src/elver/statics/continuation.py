@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, core, state_from
+from elver.dynamics.core import Arrays, as_state, core
 from elver.errors import BadInput, NotConverged, finite, positive
 from elver.mechanism import Part
 from elver.rods.fields import Station
@@ -117,7 +117,7 @@ class _Path:
     def result(
         self, a: Arrays, p: float, stable: bool, iterations: int, residual: float, t: float
     ) -> Equilibrium:
-        return Equilibrium(self.system, state_from(a, t), self.inputs(p), stable, iterations, residual)
+        return Equilibrium(self.system, as_state(a, t), self.inputs(p), stable, iterations, residual)
 
 
 def continuation(

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
 
-from elver.dynamics.core import Arrays, Core, arrays, core, nodes, poses, state_from
+from elver.dynamics.core import Arrays, Core, arrays, as_state, core, nodes, poses
 from elver.errors import BadInput, NotConverged, positive
 from elver.kernels.march import March, march_for
 from elver.lie.integration import magnus
 from elver.mechanism import Frame, Joint, Part
+from elver.results import reactions, sample
 from elver.rods import Rod
 from elver.rods.fields import Station
 from elver.statics.closing import REACHED, cannot_close, close, gap
@@ -83,6 +85,23 @@ class Equilibrium:
         near = int(np.searchsorted(s, frame.s)) - 1
         q = self.state.q[self.system.coordinates(part)]
         return all_poses[near] @ magnus(lambda x: part.strain(x, q), np.array([s[near], frame.s]))[-1]
+
+    def sample(self, part: Part | str | None = None, at: ArrayLike | Station | None = None) -> xr.Dataset:
+        """Poses, strains and internal stress of a part at any places, by name: :func:`elver.sample`."""
+        return sample(self, part, at)
+
+    def stress(self, part: Part | str | None = None, at: ArrayLike | Station = "base") -> Array:
+        """Internal stress Λ = (moment [N m]; force [N]) of a rod at ``at``, section axes, (6,) or (len(at), 6).
+
+        It is what the part beyond exerts on the part before, tendons and other actuators in the section included.
+        """
+        found = sample(self, part, at)
+        return np.concatenate([found["moment"].values, found["force"].values], axis=-1)
+
+    @property
+    def reactions(self) -> xr.Dataset:
+        """Wrench on each side of every joint, clamp and hold: :func:`elver.reactions`."""
+        return reactions(self)
 
     @property
     def multipliers(self) -> dict[str, float]:
@@ -299,7 +318,7 @@ def _finish(
     stable = _positive(matrix, solver.core, a, u)
     if residual is None:
         residual = norms[-1] if norms else 0.0
-    return Equilibrium(system, state_from(a, time), u, stable, iterations, residual)
+    return Equilibrium(system, as_state(a, time), u, stable, iterations, residual)
 
 
 def _reduced(matrix: Array, kernels: Core, own: Array | None = None) -> tuple[Array, Array]:

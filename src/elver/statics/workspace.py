@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from elver.dynamics.core import Arrays, core, state_from
+from elver.dynamics.core import Arrays, as_state, core
 from elver.errors import BadInput, Interrupted, finite
 from elver.mechanism import Hold, Part
 from elver.rods import Rod
@@ -384,7 +384,7 @@ class _Map:
         K, _ = _reduced(matrix, kernels)
         eigenvalue = float(np.min(np.linalg.eigvalsh(0.5 * (K + K.T)), initial=np.inf))
         stable = _positive(matrix, kernels, found.a, found.u)
-        at = Equilibrium(self.system, state_from(found.a, 0.0), found.u, stable, 0, 0.0)
+        at = Equilibrium(self.system, as_state(found.a, 0.0), found.u, stable, 0, 0.0)
         position = at.pose(self.part, self.at)[:3, 3]
         if self._observer is None:
             hold = Hold(self.at or "tip", position=tuple(position), name="target", part=self.part)
@@ -458,7 +458,7 @@ class _Map:
             out["position"][cell], stable[cell] = one.position, one.stable
             for name in ("eigenvalue", "stiffness", "condition"):
                 out[name][cell] = getattr(one, name)
-            base[cell] = state_from(a, 0.0).g
+            base[cell] = as_state(a, 0.0).g
         notes = {
             "eigenvalue": {"units": "J", "long_name": "least second variation"},
             "stiffness": {"units": "N/m", "long_name": f"least stiffness of {self.part.name}, inputs held"},

@@ -64,6 +64,22 @@ def test_stress_at_a_load_on_a_quadrature_point():
     np.testing.assert_allclose(N, [2.0, 2.0, 0.0, 0.0], atol=1e-12)
 
 
+def test_a_stepped_rod_hangs_by_its_pieces():
+    """Weight of what lies below, and stretch N/EA just before the step, where section and strain jump."""
+    thick, thin = 5e-3, 3e-3
+    section = ev.Circle(ev.Stepped((thick, thin), (0.2,)))
+    arm = ev.Rod(0.5, section, ev.Material(1e6, 0.45, 1000.0), ev.Legendre.extensible(3), name="arm")
+    turn = se3.exp([0.0, np.pi / 2.0, 0.0, 0.0, 0.0, 0.0])
+    e = ev.equilibrium(ev.System(ev.Mechanism.clamped(arm, turn), loads=[ev.Gravity()]))
+    area = np.pi * np.array([thick**2, thin**2])
+    s = np.array([0.0, 0.1, 0.2, 0.2 + 1e-6, 0.4])
+    below = 9810.0 * (area[1] * (0.5 - np.maximum(s, 0.2)) + area[0] * np.maximum(0.2 - s, 0.0))
+    d = ev.sample(e, at=s)
+    np.testing.assert_allclose(d["force"].values[:, 0], below, atol=1e-12)
+    EA = 1e6 * area[[0, 0, 0, 1, 1]]
+    np.testing.assert_allclose(d["stretch"].values[:, 0] - 1.0, below / EA, atol=1e-9)
+
+
 def constitutive(arm, d):
     """𝓗(ξ - ξ₀) + 𝓓 ξ̇, moment then force."""
     s = d["s"].values

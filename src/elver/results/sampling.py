@@ -66,8 +66,8 @@ def sample(
     angular_velocity and angular_acceleration (section axes); for a rod also curvature and stretch with their rates,
     and the internal stress Λ = (moment; force) in section axes, which the part beyond s exerts on the part before it:
     of the whole section, tendons, chambers and muscles included, and of its material alone (``moment_material``,
-    ``force_material``). ``tension`` is that of each cable where it runs along this rod. At a concentrated load Λ is
-    that just before it; at the base just after.
+    ``force_material``). ``tension`` is that of each cable where it runs along this rod. Where Λ or a
+    strain jumps, the value is that just before it (nearer to the base); at the base just after.
     """
     history, instant = history_of(result, times, system=system, inputs=inputs)
     chosen = part_of(history.system, part)
@@ -207,7 +207,10 @@ def _sample_rod(history: History, rod: Rod, s: Array) -> xr.Dataset:
     index = list(system.mechanism.rods).index(rod)
     q = history.q[:, :, system.coordinates(rod)]
     motion = _rod_motion(found, rod, index, q, s)
-    xi, xi_dot = _strains(rod, s, q[:, 0], rest=True), _strains(rod, s, q[:, 1], rest=False)
+    inner = list(found.assembly.rods.values())[index].ends[1:-1]
+    jump = np.any(np.abs(s[:, None] - inner) <= 1e-12 * rod.length, axis=1)
+    seen = np.where(jump, s - 1e-11 * rod.length, s)  # where strains jump, those before it
+    xi, xi_dot = _strains(rod, seen, q[:, 0], rest=True), _strains(rod, seen, q[:, 1], rest=False)
     stress = to_frame(motion.R, motion.p, rod_stress(found, index, s))
     tension, names, active = _active_stress(history, rod, s, xi)
     variables = _describe(motion, found.origin, "s")

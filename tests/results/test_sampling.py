@@ -68,7 +68,7 @@ def test_a_stepped_rod_hangs_by_its_pieces():
     """Weight of what lies below, and stretch N/EA just before the step, where section and strain jump."""
     thick, thin = 5e-3, 3e-3
     section = ev.Circle(ev.Stepped((thick, thin), (0.2,)))
-    arm = ev.Rod(0.5, section, ev.Material(1e6, 0.45, 1000.0), ev.Legendre.extensible(3), name="arm")
+    arm = ev.Rod(0.5, section, ev.Material(1e6, poisson=0.45, density=1000.0), ev.Legendre.extensible(3), name="arm")
     turn = se3.exp([0.0, np.pi / 2.0, 0.0, 0.0, 0.0, 0.0])
     e = ev.equilibrium(ev.System(ev.Mechanism.clamped(arm, turn), loads=[ev.Gravity()]))
     area = np.pi * np.array([thick**2, thin**2])

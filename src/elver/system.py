@@ -38,6 +38,7 @@ from elver.environment import (
 from elver.errors import BadInput, expect, finite
 from elver.mechanism import Driven, Free, Joint, Mechanism, Part
 from elver.rods import Rod
+from elver.values import Carried
 
 __all__ = ["Balanced", "Channel", "Inputs", "State", "System", "situation"]
 
@@ -53,7 +54,7 @@ Inputs: TypeAlias = Mapping[Any, Signal]
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class System(Carried):
     """A mechanism with its actuators and loads; ``title`` is what runs, reports and pages call it.
 
     >>> system = System(Mechanism.clamped(arm), actuators=[tendon], loads=[Gravity()])
@@ -317,7 +318,9 @@ class System:
                 return k
         shown = repr(key) if isinstance(key, str) else repr(getattr(key, "name", key))
         known = ", ".join(repr(name) for name in self.channel_names) or "none: it has no actuator and no load"
-        raise BadInput(f"inputs: {shown} is not part of this system; its inputs are {known}")
+        copied = not isinstance(key, str) and getattr(key, "name", None) in self.channel_names
+        remedy = "; a copy of a system has parts of its own: send both together, or give inputs by name" * copied
+        raise BadInput(f"inputs: {shown} is not part of this system; its inputs are {known}{remedy}")
 
     # States -------------------------------------------------------------------------------------------------
 

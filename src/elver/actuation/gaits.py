@@ -40,6 +40,7 @@ from elver.mechanism.coordinates import choose, owner, unit_of
 from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths
 from elver.rods.rod import STRAIN_SYMBOLS
+from elver.values import Carried
 
 __all__ = ["CurvatureWave", "TravellingWave", "WaveTarget", "joint_gait", "muscle_gait", "rod_gait"]
 
@@ -53,7 +54,7 @@ _COARSE = 0.1
 # Waves ------------------------------------------------------------------------------------------------------
 
 
-class _Wave(ABC):
+class _Wave(Carried, ABC):
     """f(t) envelope(s) sin(2π(s/λ - t/T)): what both waves share."""
 
     wavelength: float

@@ -22,6 +22,7 @@ from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
+from elver.values import Carried
 
 __all__ = ["Imposed", "MotionSignal"]
 
@@ -33,7 +34,7 @@ _STEP = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Imposed:
+class Imposed(Carried):
     """A coordinate that follows its input exactly.
 
     ``target`` is a joint or a rod; ``coordinate`` one of its ``coordinate_names``, such as "angle" or "K_z[0]", and

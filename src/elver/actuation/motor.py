@@ -15,12 +15,13 @@ from elver.errors import BadInput, finite
 from elver.mechanism import Joint
 from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.rods.fields import check_name
+from elver.values import Carried
 
 __all__ = ["Motor"]
 
 
 @dataclass(frozen=True, eq=False)
-class Motor:
+class Motor(Carried):
     """Motor on one coordinate of a joint; its input is a torque [N m], or a force [N] where the joint slides.
 
     ``coordinate`` is one of ``joint.coordinate_names``, and may be left out where the joint has one. On a component

@@ -67,7 +67,7 @@ def assembly_of(system: System) -> Assembly:
     """Flat arrays of ``system``, made at the first use and kept with it."""
     found = system.__dict__.get("_assembly")
     if found is None:
-        found = system.__dict__["_assembly"] = assemble(system)
+        found = system.__dict__.setdefault("_assembly", assemble(system))  # of two threads, the first one's
     return found
 
 

@@ -10,11 +10,12 @@ Theory: docs/theory/recursion.md, eq. (residual), (rows), (tangent); docs/theory
 
 from __future__ import annotations
 
+import os
+import threading
 import warnings
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,12 +70,24 @@ class Arrays:
 
 
 class Core:
-    """Kernels of one system with their work space. Not thread safe: make one per thread."""
+    """Kernels of one system: its program, which nobody writes to, and the work space of one thread or one run.
+
+    :func:`core` hands out one for each thread; a run, which remembers a matrix from step to step, takes its own
+    (:meth:`apart`).
+    """
 
     def __init__(self, system: System) -> None:
         self.system = system
         self.assembly: Assembly = assembly_of(system)
-        self._take(self.assembly.program)
+        program = self.assembly.program
+        # the arrays that are completed below are its own: the assembly is shared
+        self._take(
+            program._replace(
+                tendon_length=program.tendon_length.copy(),
+                row_axes=program.row_axes.copy(),
+                row_soft=program.row_soft.copy(),
+            )
+        )
         self.n = system.n
         self.coordinates = self.n + 6 * int(system.free)
         self.rows = len(system.multipliers)
@@ -84,10 +97,31 @@ class Core:
             self._reduce_rows()
 
     def _take(self, program: Program) -> None:
-        """Work on this program."""
+        """Work on this program, in new arrays."""
         self.program = program
         self.work = work_for(program)
         self.robot = robot_of(program, self.work)
+
+    def apart(self) -> Self:
+        """The same kernels with a work space of their own."""
+        other = self._alike()
+        other.work = work_for(self.program)
+        # a robot ends with the addresses and shapes of its work; those of the program were checked already
+        words = [word for array in other.work for word in (array.ctypes.data, *array.shape)]
+        other.robot = self.robot.copy()
+        other.robot[-len(words) :] = words
+        return other
+
+    def _alike(self) -> Self:
+        """All but the work space."""
+        other = object.__new__(type(self))
+        with_work = ("work", "robot", "released", "sweep")
+        other.__dict__.update((name, value) for name, value in vars(self).items() if name not in with_work)
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # addresses mean nothing elsewhere
+        return core, (self.system,)
 
     def _measure_cables(self) -> None:
         """Add the free spans at the start of the joints to the length of cables at rest."""
@@ -271,9 +305,8 @@ class Core:
         """The same kernels with no motion imposed: coordinates are those of the state, and no row is left out."""
         if not self.program.imposed.size:
             return self
-        other = copy(self)
+        other = self._alike()
         other._take(self.program._replace(imposed=np.zeros((0, 4), dtype=np.int64)))
-        other.__dict__.pop("sweep", None)
         return other
 
     @cached_property
@@ -327,23 +360,53 @@ class Core:
         return entry.march_gauss(self.robot, scratch, *arguments)
 
 
+class _Cores(threading.local):
+    """The core of each thread that uses a system: a work space, and one program for all."""
+
+    own: Core | None = None
+
+
+_making = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """A forked child has no thread that could give back the lock of its parent."""
+    global _making
+    _making = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def core(system: System) -> Core:
-    """The kernels of ``system``, made once."""
-    found = system.__dict__.get("_core")
-    if found is None:
-        ensure(COMMON, "the numeric core", 40)
-        if any(isinstance(rod.integration, Spectral) for rod in system.mechanism.rods):
-            from elver.dynamics.spectral import SpectralCore  # a Core itself, so it cannot be imported above
+    """The kernels of ``system`` with the work space of this thread; the program is made once."""
+    kept: tuple[Core, _Cores] | None = system.__dict__.get("_core")
+    if kept is None:
+        with _making:
+            kept = system.__dict__.get("_core")
+            if kept is None:
+                first = _make_core(system)
+                kept = first, _Cores()
+                kept[1].own = first
+                system.__dict__["_core"] = kept
+    first, cores = kept
+    if cores.own is None:
+        cores.own = first.apart()
+    return cores.own
 
-            found = SpectralCore(system)
-        elif system.feedback:
-            from elver.dynamics.feedback import FeedbackCore  # likewise
 
-            found = FeedbackCore(system)
-        else:
-            found = Core(system)
-        system.__dict__["_core"] = found
-    return found
+def _make_core(system: System) -> Core:
+    ensure(COMMON, "the numeric core", 40)
+    if any(isinstance(rod.integration, Spectral) for rod in system.mechanism.rods):
+        from elver.dynamics.spectral import SpectralCore  # a Core itself, so it cannot be imported above
+
+        return SpectralCore(system)
+    if system.feedback:
+        from elver.dynamics.feedback import FeedbackCore  # likewise
+
+        return FeedbackCore(system)
+    return Core(system)
 
 
 def arrays(state: State) -> Arrays:

@@ -33,7 +33,6 @@ from elver.integrators.method import Method, OneStep
 from elver.integrators.newmark import Newmark
 from elver.io import RunFile, dumps
 from elver.kernels.march import march_for
-from elver.kernels.program import work_for
 from elver.lie import so3
 from elver.mechanism import Driven
 from elver.results.history import base_name, remember
@@ -56,10 +55,9 @@ class _March:
 
     def __init__(self, system: System, state: State, method: Method, signals: Any) -> None:
         self.system, self.method, self.signals = system, method, signals
-        self.core = core(system)
+        self.core = core(system).apart()  # its own work space: the matrix in it lasts from chunk to chunk
         k = self.core
         stages = method.stages if isinstance(method, Gauss) else 2
-        self.work = work_for(k.program)  # its own, so that the matrix in it lasts from chunk to chunk
         self.scratch = march_for(k.coordinates, k.n, k.rows, k.assembly.scale, stages)
         a = arrays(state)
         self.base, self.multipliers = a.base, a.multipliers
@@ -75,6 +73,17 @@ class _March:
             self.rates[1] = np.concatenate([eta_dot[:3], R @ (eta_dot[3:] + np.cross(eta[:3], eta[3:]))])
         self.rates[2] = self.rates[1]
         self.twist = a.twist
+
+    def __getstate__(self) -> dict[str, Any]:
+        # of the work space only what is remembered from step to step
+        work = self.core.work
+        return {**vars(self), "core": None, "kept": (work.matrix, work.pivots)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kept = state.pop("kept")
+        vars(self).update(state)
+        self.core = core(self.system).apart()
+        self.core.work.matrix[...], self.core.work.pivots[...] = kept
 
     def save(self) -> tuple[Array, ...]:
         """Copies of the state, to come back to."""
@@ -506,7 +515,7 @@ class _Recorder:
             variables["multiplier_units"] = ("multiplier", [u for _, u in system.multipliers])
             coordinates["multiplier"] = [label for label, _ in system.multipliers]
         if system.imposed:
-            efforts = self.march.core.efforts(out["base"], out["twist"], out["q"], out["multipliers"], u)
+            efforts = core(system).efforts(out["base"], out["twist"], out["q"], out["multipliers"], u)
             variables["efforts"] = (("time", "imposed"), efforts, {"units": "see effort_units"})
             variables["effort_units"] = ("imposed", [part.effort_unit for part in system.imposed])
             coordinates["imposed"] = [system.label(part) for part in system.imposed]

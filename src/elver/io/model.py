@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from elver.errors import BadInput, ElverWarning
+from elver.values import Carried
 
 __all__ = ["Table", "decode", "dumps", "encode", "loads"]
 
@@ -48,7 +49,7 @@ MODEL_PACKAGES = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Table:
+class Table(Carried):
     """A function known by samples: what becomes of a user's function in a file.
 
     Cubic interpolation between the samples (linear below four), constant beyond them; where ``x`` is given twice the

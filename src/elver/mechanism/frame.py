@@ -59,6 +59,11 @@ class Frame:
             g = check_pose(f"pose on {self.label}", self.pose)
         object.__setattr__(self, "pose", tuple(map(tuple, g.tolist())))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if isinstance(self.part, str):
+            object.__setattr__(self, "part", "world")  # as above, of a text that came out of a pickle
+
     @property
     def s(self) -> float:
         """Arc length [m] of the section, for a frame on a rod."""

@@ -24,12 +24,13 @@ from elver.mechanism.hold import Hold
 from elver.mechanism.joints import Fixed, Floating, Joint
 from elver.mechanism.tree import Tree, grow, parts_of, start_pose
 from elver.rods import Rod
+from elver.values import Carried
 
 __all__ = ["Mechanism"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Mechanism:
+class Mechanism(Carried):
     """Rods and rigid bodies, connected by ``joints``.
 
     ``base`` says what the world of the joints does: it stands at a pose (Clamped), or moves (Driven). ``root`` is a

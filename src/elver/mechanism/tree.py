@@ -26,6 +26,7 @@ from elver.mechanism.frame import Frame, Part, Place
 from elver.mechanism.joints import Joint
 from elver.rods import Rod
 from elver.rods.fields import Array
+from elver.values import Carried
 
 __all__ = ["Branch", "Tree", "component", "grow", "parts_of", "start_pose"]
 
@@ -43,7 +44,7 @@ class Branch:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(Carried):
     """``branches`` from the ``root`` on, parents first and limb after limb; ``cuts`` are the joints that close loops.
 
     ``root`` is the world or, for a floating base, a part (a section of it, for a rod); parts that are tied to the

@@ -14,6 +14,7 @@ from elver.errors import BadInput
 from elver.optimal.problem import RodProblem
 from elver.rods import Rod
 from elver.system import State, System
+from elver.values import Carried
 
 __all__ = ["Guess", "Reaction", "RodResult", "StrainField", "project", "strain_of"]
 
@@ -30,7 +31,7 @@ class Reaction:
     force: Array
 
 
-class RodResult(ABC):
+class RodResult(Carried, ABC):
     """Poses ``g`` (n, 4, 4) and stresses ``stress`` Λ (n, 6) at nodes ``s`` (n,) [m] of a ``problem``, base to tip."""
 
     problem: RodProblem

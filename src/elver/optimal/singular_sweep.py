@@ -44,6 +44,7 @@ from numpy.typing import NDArray
 
 from elver.errors import BadInput, NotConverged, finite, positive
 from elver.optimal.inverse import gauss_integration
+from elver.values import Carried
 
 __all__ = [
     "Escape",
@@ -69,7 +70,7 @@ _ESCAPED = 1e7  # times the size of ζ if nothing escaped: the sweep has gone to
 
 
 @dataclass(frozen=True, eq=False)
-class SingularProblem:
+class SingularProblem(Carried):
     """Data of the problem at Chebyshev-Lobatto nodes s (n,) of [0, length]; derivatives are those of polynomials.
 
     ``F`` (n, m, m), ``G`` (m, k), ``h`` (n, m), ``Sigma`` (n, m, m), ``b`` (n, m), ``c`` (n, k). ``start`` is x(0), or

@@ -24,6 +24,7 @@ from numpy.polynomial.legendre import leggauss, legvander
 
 from elver.errors import BadInput, finite
 from elver.rods.fields import Array
+from elver.values import Carried
 
 __all__ = [
     "STRAINS",
@@ -208,7 +209,7 @@ def check_elements(elements: Any) -> int | tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Mesh:
+class Mesh(Carried):
     """A mesh shared by the named strains.
 
     ``elements`` is the number of equal elements, or the interior element ends as fractions of the length.
@@ -322,7 +323,7 @@ Table = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
-class Sampled:
+class Sampled(Carried):
     """Functions of one's own, given by their samples.
 
     ``s`` [m] are positions from 0 to the rod's length; each strain takes a table (len(s), number of

@@ -20,6 +20,7 @@ import numpy as np
 from elver.errors import BadInput
 from elver.rods.basis import Mesh, PiecewiseConstant, Sampled, StrainBasis, check_elements
 from elver.rods.fields import Array
+from elver.values import Carried
 
 __all__ = ["Piecewise", "broken"]
 
@@ -27,7 +28,7 @@ _SAME = 1e-9  # of the length: ends that are nearer are one
 
 
 @dataclass(frozen=True)
-class Piecewise:
+class Piecewise(Carried):
     """``basis`` anew on each element, with strains that may jump at its ends: Legendre of any degree in pieces.
 
     ``basis`` is one basis for all elements, as on a rod of the element's length, or a tuple with one for each.

@@ -46,6 +46,7 @@ from elver.rods.material import Material
 from elver.rods.pieces import broken
 from elver.rods.section import CrossSection, SectionProperties, plain_dimensions, section_breaks
 from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
+from elver.values import Carried
 
 __all__ = ["Grid", "Rod", "STRAIN_SYMBOLS"]
 
@@ -84,7 +85,7 @@ def _same(length: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Rod:
+class Rod(Carried):
     """One slender elastic rod.
 
     ``length`` [m]; ``rest`` is None (straight), a constant curvature (3 numbers, 1/m), a constant strain

@@ -29,6 +29,7 @@ from elver.rods.fields import Station
 from elver.statics.closing import REACHED, cannot_close, close, gap
 from elver.statics.settling import Constrained, constrained, settle
 from elver.system import Inputs, State, System
+from elver.values import Carried
 
 __all__ = ["Equilibrium", "Stability", "equilibrium", "stability"]
 
@@ -46,7 +47,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium:
+class Equilibrium(Carried):
     """A state at rest in balance with its inputs."""
 
     system: System

@@ -73,7 +73,7 @@ class Core:
     """Kernels of one system: its program, which nobody writes to, and the work space of one thread or one run.
 
     :func:`core` hands out one for each thread; a run, which remembers a matrix from step to step, takes its own
-    (:meth:`apart`).
+    (:meth:`with_own_work`).
     """
 
     def __init__(self, system: System) -> None:
@@ -102,7 +102,7 @@ class Core:
         self.work = work_for(program)
         self.robot = robot_of(program, self.work)
 
-    def apart(self) -> Self:
+    def with_own_work(self) -> Self:
         """The same kernels with a work space of their own."""
         other = self._alike()
         other.work = work_for(self.program)
@@ -115,7 +115,7 @@ class Core:
     def _alike(self) -> Self:
         """All but the work space."""
         other = object.__new__(type(self))
-        with_work = ("work", "robot", "released", "sweep")
+        with_work = ("work", "robot", "released", "sweep", "apart")
         other.__dict__.update((name, value) for name, value in vars(self).items() if name not in with_work)
         return other
 
@@ -315,7 +315,7 @@ class Core:
 
         After a residual, ``work.force`` then holds the wrench that passes through each joint and along each rod.
         """
-        other = copy(self)
+        other = self._alike()
         other.assembly = assemble(self.system, apart=True)
         # cables were measured and closure rows that repeat others dropped on the equations that are solved
         own, solved = other.assembly.program, self.program
@@ -325,8 +325,6 @@ class Core:
                 row_axes=solved.row_axes, row_soft=solved.row_soft,
             )
         )  # fmt: skip
-        for name in ("sweep", "released"):
-            other.__dict__.pop(name, None)
         return other
 
     @cached_property
@@ -392,7 +390,7 @@ def core(system: System) -> Core:
                 system.__dict__["_core"] = kept
     first, cores = kept
     if cores.own is None:
-        cores.own = first.apart()
+        cores.own = first.with_own_work()
     return cores.own
 
 

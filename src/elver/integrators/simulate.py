@@ -55,7 +55,7 @@ class _March:
 
     def __init__(self, system: System, state: State, method: Method, signals: Any) -> None:
         self.system, self.method, self.signals = system, method, signals
-        self.core = core(system).apart()  # its own work space: the matrix in it lasts from chunk to chunk
+        self.core = core(system).with_own_work()  # its own work space: the matrix in it lasts from chunk to chunk
         k = self.core
         stages = method.stages if isinstance(method, Gauss) else 2
         self.scratch = march_for(k.coordinates, k.n, k.rows, k.assembly.scale, stages)
@@ -82,7 +82,7 @@ class _March:
     def __setstate__(self, state: dict[str, Any]) -> None:
         kept = state.pop("kept")
         vars(self).update(state)
-        self.core = core(self.system).apart()
+        self.core = core(self.system).with_own_work()
         self.core.work.matrix[...], self.core.work.pivots[...] = kept
 
     def save(self) -> tuple[Array, ...]:

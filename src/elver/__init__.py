@@ -39,7 +39,7 @@ _HOME = {
         "Spherical Universal mdh_chain"
     ),
     "elver.optimal": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
-    "elver.results": "reactions sample",
+    "elver.results": "reactions sample state_from",
     "elver.rods": (
         "Chebyshev Circle Ellipse Legendre Magnus Material Piecewise PiecewiseConstant PiecewiseLinear Rectangle Rod "
         "RungeKuttaMuntheKaas Sampled Section Spectral Stepped Taper Tube"
@@ -166,7 +166,7 @@ if TYPE_CHECKING:
         shooting_dynamics,
         solve_rod,
     )
-    from elver.results import reactions, sample
+    from elver.results import reactions, sample, state_from
     from elver.rods import (
         Chebyshev,
         Circle,

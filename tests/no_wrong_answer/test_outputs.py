@@ -71,3 +71,14 @@ def test_instants_beyond_the_run_are_refused(arm_at_work):
         ev.sample(run, "arm", times=99.0)
     with pytest.raises(ev.BadInput, match="outside the run"):
         ev.reactions(run, times=-1.0)
+
+
+def test_a_measured_shape_is_a_state_to_begin_from(arm_at_work):
+    """state_from(centre line | strains | poses): the equilibrium comes back from what a camera would see of it."""
+    system, rest, _ = arm_at_work
+    d = rest.sample("arm", np.linspace(0.0, 0.3, 11))
+    s = d["s"].values
+    g = np.tile(np.eye(4), (s.size, 1, 1))
+    g[:, :3, :3], g[:, :3, 3] = so3.from_quaternion(d["orientation"].values), d["position"].values
+    for given in ({"centre_line": (s, d["position"])}, {"poses": (s, g)}, {"strains": (s, d["curvature"])}):
+        np.testing.assert_allclose(ev.state_from(system, **given).q, rest.state.q, atol=1e-5)

@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from elver.results.reactions import reactions
 from elver.results.sampling import sample
+from elver.results.shape import state_from
 
-__all__ = ["reactions", "sample"]
+__all__ = ["reactions", "sample", "state_from"]

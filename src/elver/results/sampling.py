@@ -33,7 +33,7 @@ from elver.rods import Rod
 from elver.rods.fields import Station, station
 from elver.system import Inputs, System
 
-__all__ = ["sample"]
+__all__ = ["Motion", "body_motion", "rod_motion", "sample"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -109,7 +109,7 @@ def _points(body: Any, at: Any) -> tuple[Array, bool]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Motion:
+class Motion:
     """Frames at some places, (T, places, …); position and twists in world axes, about the base point."""
 
     R: Array
@@ -118,16 +118,17 @@ class _Motion:
     acc: Array
 
 
-def _body_motion(found: Wrenches, frame: int, points: Array) -> _Motion:
+def body_motion(found: Wrenches, frame: int, points: Array) -> Motion:
+    """Of points (n, 3) [m] fixed to a body's frame, in its axes."""
     pose = found.pose[:, frame]
     R = np.broadcast_to(pose[:, None, :3], (len(pose), len(points), 3, 3))
     p = pose[:, None, 3] + np.einsum("tij,kj->tki", pose[:, :3], points)
     eta, acc = (np.broadcast_to(x[:, None, frame], (*p.shape[:2], 6)) for x in (found.eta, found.acc))
-    return _Motion(R, p, eta, acc)
+    return Motion(R, p, eta, acc)
 
 
-def _rod_motion(found: Wrenches, rod: Rod, index: int, q: Array, s: Array) -> _Motion:
-    """From the node before, along the strain: ``q`` (T, 3, n) of the rod alone."""
+def rod_motion(found: Wrenches, rod: Rod, index: int, q: Array, s: Array) -> Motion:
+    """Of sections of a rod, from the node before along the strain; ``q`` (T, 3, n) is of the rod alone."""
     at = list(found.assembly.rods.values())[index]
     near = np.argmin(np.abs(at.s[None] - s[:, None]), axis=1)
     on_node = np.abs(at.s[near] - s) <= 1e-12 * rod.length
@@ -137,7 +138,7 @@ def _rod_motion(found: Wrenches, rod: Rod, index: int, q: Array, s: Array) -> _M
     eta, acc = found.eta[:, frames], found.acc[:, frames]
     h = np.where(on_node, 0.0, s - at.s[node])
     if not np.any(h):
-        return _Motion(R, p, eta, acc)
+        return Motion(R, p, eta, acc)
     start = se3.pose(R, p)
     stops = np.append(_GAUSS_4, 1.0)
     # strains at the Gauss points of the way from the node to each stop, (T, places, stops, 3, 6)
@@ -154,7 +155,7 @@ def _rod_motion(found: Wrenches, rod: Rod, index: int, q: Array, s: Array) -> _M
     y_dot = y_dot + np.einsum("tsjab,tsjb->tsja", se3.ad(eta_inner), y)
     eta = eta + step * np.einsum("j,tsjc->tsc", _WEIGHTS_4, y)
     acc = acc + step * np.einsum("j,tsjc->tsc", _WEIGHTS_4, y_dot)
-    return _Motion(g[:, :, 4, :3, :3], g[:, :, 4, :3, 3], eta, acc)
+    return Motion(g[:, :, 4, :3, :3], g[:, :, 4, :3, 3], eta, acc)
 
 
 def _strains(rod: Rod, s: Array, q: Array, *, rest: bool) -> Array:
@@ -165,7 +166,7 @@ def _strains(rod: Rod, s: Array, q: Array, *, rest: bool) -> Array:
     return strain.reshape(len(q), *s.shape, 6)
 
 
-def _describe(motion: _Motion, origin: Array, place: str) -> dict[str, Any]:
+def _describe(motion: Motion, origin: Array, place: str) -> dict[str, Any]:
     """Position, orientation and their rates as variables."""
     dims = ("time", place, "xyz")
     omega, alpha = motion.eta[..., :3], motion.acc[..., :3]
@@ -191,7 +192,7 @@ def _describe(motion: _Motion, origin: Array, place: str) -> dict[str, Any]:
 
 def _sample_body(history: History, index: int, points: Array) -> xr.Dataset:
     found = wrenches(history)
-    motion = _body_motion(found, list(found.assembly.bodies.values())[index], points)
+    motion = body_motion(found, list(found.assembly.bodies.values())[index], points)
     coordinates = {"time": ("time", history.times, {"units": "s"}), "xyz": ["x", "y", "z"]}
     return xr.Dataset(_describe(motion, found.origin, "point"), coordinates)
 
@@ -206,7 +207,7 @@ def _sample_rod(history: History, rod: Rod, s: Array) -> xr.Dataset:
     system = history.system
     index = list(system.mechanism.rods).index(rod)
     q = history.q[:, :, system.coordinates(rod)]
-    motion = _rod_motion(found, rod, index, q, s)
+    motion = rod_motion(found, rod, index, q, s)
     inner = list(found.assembly.rods.values())[index].ends[1:-1]
     jump = np.any(np.abs(s[:, None] - inner) <= 1e-12 * rod.length, axis=1)
     seen = np.where(jump, s - 1e-11 * rod.length, s)  # where strains jump, those before it

@@ -32,7 +32,8 @@ _HOME = {
     ),
     "elver.integrators.simulate": "simulate state_at still",
     "elver.io": (
-        "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save save_model"
+        "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save save_csv "
+        "save_model"
     ),
     "elver.mechanism": (
         "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
         load_model,
         read_urdf,
         save,
+        save_csv,
         save_model,
     )
     from elver.mechanism import (

@@ -82,3 +82,15 @@ def test_a_measured_shape_is_a_state_to_begin_from(arm_at_work):
     g[:, :3, :3], g[:, :3, 3] = so3.from_quaternion(d["orientation"].values), d["position"].values
     for given in ({"centre_line": (s, d["position"])}, {"poses": (s, g)}, {"strains": (s, d["curvature"])}):
         np.testing.assert_allclose(ev.state_from(system, **given).q, rest.state.q, atol=1e-5)
+
+
+def test_tables_for_other_programs(arm_at_work, tmp_path):
+    """CSV with names and units of what was sampled, of reactions and of energies."""
+    _, rest, run = arm_at_work
+    for name, data, header in (
+        ("stress", rest.sample("arm", [0.0, 0.1]), "force_x [N]"),
+        ("joints", rest.reactions, "moment_on_b_world_y [N m]"),
+        ("run", run, "energy/kinetic [J]"),
+    ):
+        lines = ev.save_csv(data, tmp_path / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+        assert header in lines[0].split(",")

@@ -1,4 +1,4 @@
-"""The command line: ``elver new | check | run | equilibrium | info | schema | gallery | bench | warmup | version``.
+"""The command line: ``elver new | check | run | equilibrium | info | export | schema | gallery | bench | warmup | version``.
 
 Only this layer prints and sets exit codes: 0 done, 1 could not solve (or a metric missed its tolerance),
 2 bad input, 130 interrupted. Importing it loads neither NumPy nor Numba, so that help appears at once; each
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from elver.cli import report, view
+from elver.cli import export, report, view
 from elver.cli.model_commands import add_model_commands
 
 __all__ = ["app", "main"]
@@ -119,6 +119,7 @@ def bench_rows(
 
 
 app.command("report")(report.command)
+app.command("export")(export.command)
 app.command("view")(view.command)
 
 

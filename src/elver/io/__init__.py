@@ -5,6 +5,7 @@ with RunFile("arm.nc") as file: file.append(chunk)    a run that grows while it 
 encode(system), decode(data)                          a model as plain JSON values, there and back
 save_model("arm.toml", system), load_model(...)       a model file: robot, inputs and study, there and back
 collect({"soft": run_1, "stiff": run_2}), part(...)   several runs in one dataset
+save_csv(data, "arm.csv")                             a table with units in its header
 read_urdf("arm.urdf")                                 a robot of rigid links from a URDF file
 
 Names are loaded when they are first used: a look at a model file needs no xarray.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 _HOME = {
     "files": "RunFile collect load part save",
     "model": "Table decode dumps encode loads",
+    "table": "save_csv",
     "toml_model": (
         "ContinuationStudy EquilibriumStudy Model SimulationStudy load_model save_model"
     ),
@@ -32,6 +34,7 @@ __all__ = sorted(_MODULE)
 if TYPE_CHECKING:
     from elver.io.files import RunFile, collect, load, part, save
     from elver.io.model import Table, decode, dumps, encode, loads
+    from elver.io.table import save_csv
     from elver.io.toml_model import (
         ContinuationStudy,
         EquilibriumStudy,

@@ -92,7 +92,8 @@ class History:
         for k in range(self.times.size):
             a, u = self.at(k)
             R = kernels.residual(a, u)[:c]
-            if np.max(np.abs(R * scale), initial=0.0) <= _BALANCED * kernels.assembly.energy:
+            off = float(np.max(np.abs(R * scale), initial=0.0))
+            if off <= _BALANCED * kernels.assembly.energy or not np.isfinite(off):
                 continue
             matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0))
             matrix[:c, :c] = kernels.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
@@ -222,7 +223,14 @@ def _of_state(system: System, state: State, u: Array) -> History:
 
 def _of_run(run: xr.Dataset, system: System) -> History:
     name = base_name(system)
-    missing = [v for v in ("time", "q", "q_dot", "q_ddot", f"{name}/position", f"{name}/twist") if v not in run]
+    wanted = (
+        "time",
+        "q",
+        "q_dot",
+        "q_ddot",
+        *(f"{name}/{v}" for v in ("position", "orientation", "twist", "twist_rate")),
+    )
+    missing = [v for v in wanted if v not in run]
     if missing:
         raise BadInput(
             f"this dataset has no {', '.join(missing)}: give a run of simulate(...), or one of several with io.part"

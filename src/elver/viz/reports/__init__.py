@@ -15,6 +15,7 @@ import hashlib
 import html
 import os
 import platform
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,12 +27,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from elver.errors import BadInput
+from elver.errors import BadInput, ElverWarning
 from elver.system import System
 from elver.viz.history import Cast, cast_of
 from elver.viz.measures import RAMP
 from elver.viz.reports.beside import charts_beside
 from elver.viz.reports.charts import FORMATS, Chart, charts_of, is_branch
+from elver.viz.reports.forces import INSTANTS, reaction_rows, stress_rows
 from elver.viz.reports.playback import BUDGET, Playback, playback_of
 from elver.viz.reports.words import model_of, sections_of, sentence_of, summary_of
 
@@ -319,6 +321,31 @@ def _numbers(shown: list[_Shown], metrics: Mapping[str, Any]) -> Iterator[str]:
             yield f"<h3>Tips and bodies{f' of {_escaped(one.name)}' if one.name else ''}</h3>"
             head = ("place", "at the end [m]", "farthest from its start [m]", "largest mean speed of a step [m/s]")
             yield _table(head, list(_motion_rows(one.cast)), (1, 2, 3))
+        yield from _forces(one)
+
+
+def _forces(one: _Shown) -> Iterator[str]:
+    """What joints and rods carry; nothing where the run does not tell, or its model has code that is not in it."""
+    if one.system is None or is_branch(one.run):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ElverWarning)  # said when the run was computed
+            joints, rods = list(reaction_rows(one.run, one.system)), list(stress_rows(one.run, one.system))
+    except BadInput:
+        return
+    name = f" of {_escaped(one.name)}" if one.name else ""
+    if joints:
+        yield f"<h3>Reactions{name}</h3>"
+        head = ("joint", "between", "force at the end [N]", "largest [N]", "moment at the end [N m]", "largest [N m]")
+        yield _table(head, joints, (2, 3, 4, 5))
+        yield '<p class="quiet">What the first exerts on the second, in world axes, about the joint.</p>'
+    if rods:
+        yield f"<h3>Internal stress{name}</h3>"
+        yield _table(("rod", "largest force [N]", "largest moment [N m]"), rods)
+        looked = one.run.sizes["time"]
+        if looked > INSTANTS:
+            yield f'<p class="quiet">Largest of {INSTANTS} instants, evenly spread over {looked}.</p>'
 
 
 def _metric_rows(metrics: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""The command line: ``elver new | check | run | equilibrium | info | export | schema | gallery | bench | warmup | version``.
+"""The command line: ``elver new | check | run | equilibrium | info | report | export | view | schema`` and more.
 
 Only this layer prints and sets exit codes: 0 done, 1 could not solve (or a metric missed its tolerance),
 2 bad input, 130 interrupted. Importing it loads neither NumPy nor Numba, so that help appears at once; each

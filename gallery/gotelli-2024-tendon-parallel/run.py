@@ -137,8 +137,9 @@ def follow(case: str, pulls: Tensions, measured: dict[str, np.ndarray], time: np
     for name, motions in model.imposed.items():
         for k, motion in enumerate(motions):
             inputs[motion] = _through(time, measured[name][:, k])
+    standing = {motion: inputs[motion](0.0)[0] for motions in model.imposed.values() for motion in motions}
     with _planar():
-        still = ev.equilibrium(model.system, inputs).state
+        still = ev.equilibrium(model.system, {**inputs, **standing}).state
         # noise lets the imposed coordinates start with a rate, and the loop has to follow
         start = ev.assemble(model.system, inputs, guess=still)
         return ev.simulate(model.system, start, float(time[-1]), STEP, METHOD, inputs)

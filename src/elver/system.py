@@ -446,9 +446,34 @@ def situation(
     signals = list(system.signals(inputs))
     given = {system._channel(key) for key in inputs or {}}
     own = state.system
-    held = {name: (type(part), u) for name, part, u in zip(own.channel_names, own.channels, state.inputs.tolist())}
+    held = {name: (type(part), _held(state, part)) for name, part in zip(own.channel_names, own.channels, strict=True)}
     for k, (name, part) in enumerate(zip(system.channel_names, system.channels, strict=True)):
-        kind, value = held.get(name, (None, 0.0))
+        kind, signal = held.get(name, (None, 0.0))
         if k not in given and kind is type(part):
-            signals[k] = value
+            signals[k] = signal
     return system, system.check_state(state), dict(zip(system.channel_names, signals, strict=True))
+
+
+def _held(at: Balanced, part: Channel) -> Signal:
+    """The input of a channel in an equilibrium: a number, or, where it is imposed at a constant rate, that motion."""
+    value = float(at.inputs[at.system.input_index(part)])
+    if isinstance(part, Imposed):
+        rate = float(at.inputs[at.system.imposed_columns(part)[2]])
+        return _Going(value, rate, at.state.time) if rate else value
+    return value
+
+
+@dataclass(frozen=True)
+class _Going:
+    """A coordinate on its way at a constant rate."""
+
+    value: float
+    rate: float
+    time: float
+
+    def __call__(self, t: float) -> float:
+        return self.value + self.rate * (t - self.time)
+
+    def rates(self, t: float) -> tuple[float, float, float]:
+        """Value and rates at ``t`` [s]."""
+        return self(t), self.rate, 0.0

@@ -91,6 +91,7 @@ class Core:
         self.n = system.n
         self.coordinates = self.n + 6 * int(system.free)
         self.rows = len(system.multipliers)
+        self.driven = isinstance(system.mechanism.base, Driven)
         if self.program.span_tendon.size:
             self._measure_cables()
         if len(self.program.row_axes):
@@ -251,13 +252,26 @@ class Core:
         joint = mechanism.tree.cuts[closure - len(mechanism.holds)]
         return f"the loop closed by {joint.kind} {joint.name!r} ({joint.a.label} to {joint.b.label})"
 
+    def moves(self, a: Arrays, u: Array) -> bool:
+        """True where a base that is driven, or an imposed coordinate, carries along what is at rest in it."""
+        if self.driven and a.twist.any():
+            return True
+        first, count = len(self.system.channels), 2 * len(self.system.imposed)
+        return count > 0 and bool(u[first : first + count].any())
+
+    def jets(self, a: Arrays, u: Array, asked: int) -> int:
+        """Rates to be computed with: none (1) at rest, unless that is rest in a frame that moves; else all (3)."""
+        return 3 if asked == 3 or self.moves(a, u) else 1
+
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
-        """R with closure rows below, (coordinates + rows,)."""
+        """R with closure rows below, (coordinates + rows,); ``jets`` = 1 at rest in the frame of the base."""
+        jets = self.jets(a, u, jets)
         entry.evaluate_residual(self.robot, a.base, a.twist, a.q, a.multipliers, u, jets)
         return self.work.residual.copy()
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
         """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
+        at_rest, jets = jets == 1, self.jets(a, u, jets)
         columns = np.zeros((18, 6))
         for k in range(3):
             columns[6 * k : 6 * k + 6] = weights[k] * np.eye(6)
@@ -265,7 +279,13 @@ class Core:
         entry.evaluate_tangent(
             self.robot, a.base, a.q, a.multipliers, u, columns, np.array(weights, dtype=float), jets
         )
-        return self.work.matrix.copy()
+        return self.with_imposed_rows(self.work.matrix.copy()) if at_rest else self.work.matrix.copy()
+
+    def with_imposed_rows(self, matrix: Array) -> Array:
+        """The tangent of statics, in which an imposed coordinate has the row δq = 0."""
+        own = self.coordinates - self.n + self.program.imposed[:, 0]
+        matrix[own, own] = 1.0
+        return matrix
 
     def input_slope(self, a: Arrays, u: Array, channel: int) -> Array:
         """∂R/∂u of one input at rest: exact, since R is affine in each input, or a column where it is a coordinate."""

@@ -29,14 +29,14 @@ class FeedbackCore(Core):
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
-        self._fill_residual(None, a.base, a.twist, a.q, a.multipliers, u, jets)
+        self._fill_residual(None, a.base, a.twist, a.q, a.multipliers, u, self.jets(a, u, jets))
         return self.work.residual.copy()
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
         """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
-        self._listen(a.base, a.twist, a.q, a.multipliers, u, jets)
+        self._listen(a.base, a.twist, a.q, a.multipliers, u, self.jets(a, u, jets))
         matrix = super().tangent(a, u, weights, jets)
-        self._control_tangent(matrix, a.q, u, weights, jets)
+        self._control_tangent(matrix, a.q, u, weights, self.jets(a, u, jets))
         return matrix
 
     def _listen(self, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int) -> None:

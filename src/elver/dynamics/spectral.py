@@ -232,13 +232,13 @@ class SpectralCore(Core):
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
-        R, _ = self._evaluate(a, u, np.zeros(3), 0, jets)
+        R, _ = self._evaluate(a, u, np.zeros(3), 0, self.jets(a, u, jets))
         self._strain_residual(a, u, R)
         return R
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
         """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
-        w = np.array(weights, dtype=float)
+        w, jets = np.array(weights, dtype=float), self.jets(a, u, jets)
         _, matrix = self._evaluate(a, u, w, self.coordinates + self.rows, jets)
         self._strain_residual(a, u, np.zeros(self.coordinates + self.rows))
         p, work = self.program, self.work

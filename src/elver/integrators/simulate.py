@@ -275,7 +275,7 @@ def simulate(
 def still(found: Equilibrium) -> xr.Dataset:
     """An equilibrium as a run of one instant, to be saved, reported and seen like any other."""
     system = found.system
-    march = _March(system, found.state, _DEFAULT_METHOD, system.signals(dict(zip(system.channels, found.inputs))))
+    march = _March(system, found.state, _DEFAULT_METHOD, system.signals(situation(found)[2]))
     record = _Recorder(system, march, _DEFAULT_METHOD, 0.0, 0.0, 1, None)
     times = np.array([found.state.time])
     record.add(times, march.run(times)[1])

@@ -170,7 +170,7 @@ def as_python(function: Any) -> Callable[..., Any]:
 
 
 def _static_arguments() -> tuple[Any, ...]:
-    return (_F2, _F2, _F1, _F1, _FLOAT, _FLOAT, _FLOAT, _F1)
+    return (_F2, _F2, _F2, _F1, _F1, _FLOAT, _FLOAT, _FLOAT, _F1)
 
 
 def _records() -> tuple[Any, ...]:

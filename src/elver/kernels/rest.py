@@ -1,4 +1,8 @@
-"""Equilibria: Newton on the residual at rest (Gotelli 2024, Alg. 16), with steps of limited length."""
+"""Equilibria: Newton on the residual at rest (Gotelli 2024, Alg. 16), with steps of limited length.
+
+At rest means relative to the base: where that moves, or a coordinate is imposed at a rate, the inertia of what is
+carried along counts, and so does its share of the tangent, the stiffness from centrifugal forces.
+"""
 
 from __future__ import annotations
 
@@ -14,37 +18,48 @@ __all__ = ["solve_static"]
 
 @kernel
 def solve_static(
-    evaluate_residual, evaluate_tangent, robot, m, base, q, multipliers, inputs, energy, tolerance, largest, history,
+    evaluate_residual, evaluate_tangent, robot, m, base, twist, q, multipliers, inputs, energy, tolerance, largest,
+    history,
 ):
-    """Newton for R = 0 at rest, in place on base (4, 3), q (3, n), multipliers.
+    """Newton for R = 0 at rest in the frame of the base, in place on base (4, 3), q (3, n), multipliers.
 
-    Steps are limited to ``largest`` times the scale of each unknown. Returns the number of iterations, or -1 when
-    not converged within ``history.size``, -2 on a singular matrix, -3 when numbers broke; ``history`` holds the
-    scaled residual norms, NaN behind the last.
+    ``twist`` (2, 6) is that of a driven base and its rate; of a free one it is taken as zero. Steps are limited to
+    ``largest`` times the scale of each unknown. Returns the number of iterations, or -1 when not converged within
+    ``history.size``, -2 on a singular matrix, -3 when numbers broke; ``history`` holds the scaled residual norms, NaN
+    behind the last.
     """
-    _, work = unpack(robot)
+    p, work = unpack(robot)
     coordinates, n = m.total.size, q.shape[1]
     offset = coordinates - n
     for i in range(18):
         for k in range(6):
             m.columns[i, k] = 1.0 if i == k else 0.0
     m.weights[0], m.weights[1], m.weights[2] = 1.0, 0.0, 0.0
+    jets = 1
     for k in range(2):
         for i in range(6):
-            m.twist[k, i] = 0.0
+            m.twist[k, i] = 0.0 if offset > 0 else twist[k, i]
+            if m.twist[k, i] != 0.0:
+                jets = 3
         for i in range(n):
             q[1 + k, i] = 0.0
+        for j in range(p.imposed.shape[0]):
+            if inputs[p.imposed[j, 2 + k]] != 0.0:
+                jets = 3
     for i in range(history.size):
         history[i] = np.nan
     for it in range(history.size):
-        evaluate_residual(robot, base, m.twist, q, multipliers, inputs, 1)
+        evaluate_residual(robot, base, m.twist, q, multipliers, inputs, jets)
         norm = _residual_norm(work.residual, m.scale, coordinates, energy)
         history[it] = norm
         if not np.isfinite(norm):
             return -3
         if norm < tolerance:
             return it
-        evaluate_tangent(robot, base, q, multipliers, inputs, m.columns, m.weights, 1)
+        evaluate_tangent(robot, base, q, multipliers, inputs, m.columns, m.weights, jets)
+        if jets == 3:  # rows of imposed coordinates, which the weights leave empty
+            for j in range(p.imposed.shape[0]):
+                work.matrix[offset + p.imposed[j, 0], offset + p.imposed[j, 0]] = 1.0
         if lu_factor(work.matrix, work.pivots) < 1e-300:
             return -2
         step = m.step
@@ -71,7 +86,7 @@ def solve_static(
             for i in range(18):
                 for k in range(6):
                     m.columns[i, k] = 1.0 if i == k else 0.0
-    evaluate_residual(robot, base, m.twist, q, multipliers, inputs, 1)
+    evaluate_residual(robot, base, m.twist, q, multipliers, inputs, jets)
     if _residual_norm(work.residual, m.scale, coordinates, energy) < tolerance:
         return history.size
     return -1

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, finite, positive
+from elver.lie import se3
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
 
 __all__ = ["Base", "Clamped", "Driven", "Free", "Motion", "check_pose", "check_rotation"]
@@ -104,6 +105,18 @@ class Motion:
                 raise BadInput(f"motion: {name} = {value!r}; give a callable of the time in s")
         self.at(0.0)
 
+    @classmethod
+    def steady(cls, twist: ArrayLike, pose: ArrayLike | None = None) -> Motion:
+        """A turn, slide or screw at constant body ``twist`` η (6,) [rad/s, m/s], with exact rates: g = g_0 exp(t η̂).
+
+        ``pose`` is g_0, at t = 0, the identity by default. A hub that turns about the world's z at 50 rad/s:
+        ``Motion.steady((0, 0, 50, 0, 0, 0))``; one whose base is r beside the axis: η = (0, 0, ω, 0, r ω, 0) with the
+        base at x = r.
+        """
+        eta = finite("twist", twist, (6,), "rad/s and m/s")
+        g = _IDENTITY if pose is None else _rows("pose of the motion at t = 0 s", pose)
+        return cls(_Screw(g, tuple(eta.tolist())), _Constant(tuple(eta.tolist())), _Constant((0.0,) * 6))
+
     def at(self, t: float) -> tuple[Array, Array, Array]:
         """Pose g (4, 4), body twist η (6,) and η̇ (6,) at time ``t`` [s]."""
         g = check_pose(f"pose of the motion at t = {t:g} s", self.pose(t))
@@ -126,6 +139,27 @@ class Motion:
         points = (t + OFFSETS * self.step).tolist()
         total = sum(c * np.asarray(function(x), float) for x, c in zip(points, rule) if c)
         return np.asarray(total / self.step**power)
+
+
+@dataclass(frozen=True)
+class _Screw:
+    """t [s] to g_0 exp(t η̂)."""
+
+    pose: Rows
+    twist: tuple[float, ...]
+
+    def __call__(self, t: float) -> Array:
+        return np.asarray(np.array(self.pose) @ se3.exp(t * np.array(self.twist)))
+
+
+@dataclass(frozen=True)
+class _Constant:
+    """t [s] to the same six numbers."""
+
+    value: tuple[float, ...]
+
+    def __call__(self, t: float) -> Array:
+        return np.array(self.value)
 
 
 @dataclass(frozen=True, eq=False)

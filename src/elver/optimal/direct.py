@@ -139,7 +139,7 @@ def direct_equilibrium(
     """
     casadi()
     started = perf_counter()
-    problem = system if isinstance(system, RodProblem) else RodProblem.of(system, inputs)
+    problem = system if isinstance(system, RodProblem) else RodProblem.at_rest(system, inputs)
     if order is None:
         order = 1 if strain == "constant" else 4
     check_map(map, order)

@@ -204,7 +204,7 @@ def solve_rod(
     not fit.
     """
     system = problem if isinstance(problem, System) else None
-    whole = RodProblem.of(problem, inputs) if isinstance(problem, System) else problem
+    whole = RodProblem.at_rest(problem, inputs) if isinstance(problem, System) else problem
     if form not in ("stress", "strain"):
         raise BadInput(f'form = {form!r}: say "stress" (A1) or "strain" (A2)')
     if integrator not in ("rkmk", "magnus"):

@@ -140,7 +140,7 @@ def rod_equilibrium(
         raise BadInput(f"method = {method!r}: choose one of {', '.join(map(repr, known))}")
     run, solver = known[method]
     _check_options(method, solver, options)
-    problem = RodProblem.of(system, inputs)
+    problem = RodProblem.at_rest(system, inputs)
     check_ends(problem)
     check_reach(problem)
     task = _Task(system, inputs, problem)

@@ -31,6 +31,7 @@ from elver.lie import se3, so3
 from elver.mechanism import Clamped, Driven, Fixed, Floating, Frame, Hold, Joint, Spherical
 from elver.rods import Rod
 from elver.rods.fields import arc_lengths
+from elver.statics.moving import STILL
 from elver.system import Inputs, System
 
 __all__ = ["Density", "End", "EndWrench", "Pull", "RodProblem", "Sections"]
@@ -257,6 +258,21 @@ class RodProblem:
             )
 
     # From a system ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def at_rest(cls, system: System, inputs: Inputs | None = None) -> RodProblem:
+        """The same for a rod that stands still; :class:`BadInput` where its base turns or accelerates."""
+        base = system.mechanism.base
+        if isinstance(base, Driven):
+            twist = np.array(base.motion.at(0.0)[1:])
+            twist[0, 3:] = 0.0  # a constant speed changes nothing
+            if np.any(np.abs(twist) > STILL):
+                raise BadInput(
+                    f"the base moves, at {np.linalg.norm(twist[0, :3]):.3g} rad/s, {np.linalg.norm(twist[1, :3]):.3g} "
+                    f"rad/s² and {np.linalg.norm(twist[1, 3:]):.3g} m/s², and this method knows rods that stand still: "
+                    "use equilibrium(system), which finds the rest in the frame of the base"
+                )
+        return cls.of(system, inputs)
 
     @classmethod
     def of(cls, system: System, inputs: Inputs | None = None, time: float = 0.0) -> RodProblem:

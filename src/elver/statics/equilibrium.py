@@ -11,7 +11,7 @@ Theory: docs/theory/statics.md, eq. (rest), (second-variation), (small-motions).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ from elver.results import reactions, sample
 from elver.rods import Rod
 from elver.rods.fields import Station
 from elver.statics.closing import REACHED, cannot_close, close, gap
+from elver.statics.moving import at_rest, carried, check_steady, gyroscopic_growth, inputs_at, ramped_twist
 from elver.statics.settling import Constrained, constrained, settle
 from elver.system import Inputs, State, System
 from elver.values import Carried
@@ -146,7 +147,7 @@ class _Solver:
         k = self.core
         return int(
             k.solve_static(
-                self.scratch, a.base, a.q, a.multipliers, u,
+                self.scratch, a.base, a.twist, a.q, a.multipliers, u,
                 k.assembly.energy, self.tolerance, _LONGEST_STEP, self.history,
             )
         )  # fmt: skip
@@ -181,9 +182,9 @@ def equilibrium(
             "equilibrium: the base is free and nothing holds it, so no pose is better than another; "
             "use Mechanism.clamped(rod), or add holds=[Hold(...)]"
         )
-    start = guess.state if isinstance(guess, Equilibrium) else (guess or system.rest())
-    system.check_state(start)
-    target = system.input_vector(system.signals(inputs), start.time)
+    start = carried(system, system.check_state(guess or system.rest()))
+    signals = system.signals(inputs)
+    target = inputs_at(system, signals, start.time)
     solver = _Solver(system, tolerance, max_iterations)
     found = _search(system, start, target, solver, guess)
     if guess is None and not found.stable:
@@ -193,6 +194,7 @@ def equilibrium(
                 f"equilibrium: nothing resists {free}, so no position is better than another; add a spring, gravity "
                 "or an imposed motion, or take the equilibrium nearest to a state with guess=assemble(system)"
             )
+    check_steady(solver.core, found.state, target, signals)
     return found
 
 
@@ -268,17 +270,16 @@ def _newton(system: System, a: Arrays, u: Array, time: float, solver: _Solver) -
 
 
 def _at_rest(state: State) -> Arrays:
-    zero = np.zeros_like(state.q)
-    return arrays(state.with_(q_dot=zero, q_ddot=zero, eta=np.zeros(6), eta_dot=np.zeros(6)))
+    return at_rest(state)
 
 
 def _ramp(system: System, a: Arrays, time: float, target: Array, solver: _Solver) -> Equilibrium:
     """Raise all inputs from zero at ``a`` to ``target`` with steps that adapt to Newton."""
-    reached, step, total = 0.0, 0.25, 0
+    reached, step, total, full = 0.0, 0.25, 0, a.twist
     last: Equilibrium | None = None
     while reached < 1.0:
         step = min(step, 1.0 - reached)
-        trial = _copy(a)
+        trial = replace(_copy(a), twist=ramped_twist(full, reached + step))
         status = solver(trial, system.ramped(target, reached + step))
         if status >= 0 and _leap(a, trial, solver) < 3.0:
             a, reached, total = trial, reached + step, total + status
@@ -345,6 +346,10 @@ def _positive(matrix: Array, kernels: Core, a: Arrays, u: Array) -> bool:
     """
     c, scale = kernels.coordinates, kernels.assembly.scale
     K, Z = _reduced(matrix, kernels)
+    if kernels.moves(a, u) and not (_symmetric(K) and np.linalg.eigvalsh(K)[0] > 0.0):
+        D, M = (Z.T @ (scale[:, None] * kernels.tangent(a, u, w)[:c, :c] * scale) @ Z for w in ((0, 1, 0), (0, 0, 1)))
+        growth, slowest = gyroscopic_growth(M, D, K)
+        return growth < 1e-6 and slowest > 1e-6
     if not _symmetric(K):
         mass = kernels.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
         values = np.linalg.eigvals(np.linalg.solve(Z.T @ (scale[:, None] * mass * scale) @ Z, K))
@@ -364,13 +369,18 @@ def _symmetric(K: Array) -> bool:
     return bool(np.max(np.abs(K - K.T), initial=0.0) < 1e-6 * np.max(np.abs(K), initial=1.0))
 
 
-def stability(system: System, at: Equilibrium, count: int = 6) -> Stability:
+def stability(system: System | Equilibrium, at: Equilibrium | None = None, count: int = 6) -> Stability:
     """Stability of an equilibrium from the Hessian of its potential on the motions that holds allow.
 
     Stable when all eigenvalues are positive. Follower loads and couples fixed in space have no potential: the
     verdict is then that of the undamped small motions, divergence and flutter, and the eigenvalues shown are real
     parts only.
     """
+    if isinstance(system, Equilibrium):
+        at = at or system
+        system = system.system
+    if not isinstance(at, Equilibrium):
+        raise BadInput(f"stability: at is a {type(at).__name__}: give an Equilibrium")
     kernels = core(system)
     matrix = kernels.tangent(_at_rest(at.state), at.inputs, (1.0, 0.0, 0.0), jets=1)
     K, Z = _reduced(matrix, kernels)

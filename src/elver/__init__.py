@@ -26,7 +26,7 @@ _HOME = {
         "Buoyancy DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop Lighthill "
         "Morison PointWrench RotorInertia SlidingFriction"
     ),
-    "elver.errors": "BadInput ElverWarning Interrupted NotConverged",
+    "elver.errors": "BadInput CannotWrite ElverWarning Interrupted NotConverged",
     "elver.integrators": (
         "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
     ),
@@ -116,7 +116,7 @@ if TYPE_CHECKING:
         RotorInertia,
         SlidingFriction,
     )
-    from elver.errors import BadInput, ElverWarning, Interrupted, NotConverged
+    from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged
     from elver.integrators import (
         HHT,
         Adaptive,

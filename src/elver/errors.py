@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 __all__ = [
-    "BadInput", "ElverWarning", "Interrupted", "NotConverged", "as_path", "describe", "expect", "finite",
+    "BadInput", "CannotWrite", "ElverWarning", "Interrupted", "NotConverged", "as_path", "describe", "expect", "finite",
     "non_negative", "positive", "refused",
 ]  # fmt: skip
 
@@ -49,6 +49,12 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, message: str, *, result: Any = None) -> None:
         super().__init__(message)
         self.result = result
+
+
+class CannotWrite(OSError):
+    """A file could not be written: a full disk, a quota, a limit; ``result`` holds what was computed until then."""
+
+    result: Any = None
 
 
 def positive(name: str, value: Any, unit: str) -> float:

@@ -32,13 +32,16 @@ class _Commands(TyperGroup):
         except Exception as error:
             if "elver.errors" not in sys.modules:  # then it is none of them, and NumPy need not be loaded
                 raise
-            from elver.errors import BadInput, NotConverged
+            from elver.errors import BadInput, CannotWrite, NotConverged
 
             if isinstance(error, BadInput):
                 _complain("bad input", str(error))
                 raise typer.Exit(2) from None
             if isinstance(error, NotConverged):
                 _complain("not solved", str(error))
+                raise typer.Exit(1) from None
+            if isinstance(error, CannotWrite):
+                _complain("not written", str(error))
                 raise typer.Exit(1) from None
             raise
 

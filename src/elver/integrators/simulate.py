@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import time as clock
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
@@ -24,7 +25,7 @@ from elver.actuation import SpooledTendon
 from elver.bodies import RigidBody
 from elver.dynamics.core import arrays, core, observe_states
 from elver.dynamics.forward import forward_dynamics
-from elver.errors import BadInput, Interrupted, NotConverged, finite, positive
+from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged, finite, positive
 from elver.integrators.adaptive import Adaptive
 from elver.integrators.explicit import Explicit
 from elver.integrators.gauss import Gauss
@@ -269,7 +270,11 @@ def simulate(
         # Newton, or an input function of the user's: either way nothing is lost
         error.result = record.finish(f"stopped: {error}")  # type: ignore[attr-defined]
         raise
-    return record.finish("complete")
+    run = record.finish("complete")
+    if record.trouble is not None:
+        record.trouble.result = run
+        raise record.trouble
+    return run
 
 
 def still(found: Equilibrium) -> xr.Dataset:
@@ -280,7 +285,8 @@ def still(found: Equilibrium) -> xr.Dataset:
     times = np.array([found.state.time])
     record.add(times, march.run(times)[1])
     run = record.finish("complete").drop_attrs(deep=False)
-    kept = {key: record.attributes[key] for key in ("elver_version", "conventions", "model")}
+    names = ("elver_version", "conventions", "model", "model_not_stored")
+    kept = {key: record.attributes[key] for key in names if key in record.attributes}
     title = system.title or f"elver equilibrium of {', '.join(part.name for part in system.mechanism.parts)}"
     return run.assign_attrs(title=title, stable=bool(found.stable), **kept, status="complete")
 
@@ -397,6 +403,18 @@ def _joined(records: list[tuple[Array, dict[str, Array]]]) -> tuple[Array, dict[
     }
 
 
+def _model(system: System, duration: float) -> dict[str, str]:
+    """The model as text, or the reason why it cannot be stored: no run fails for that."""
+    try:
+        model = dumps(system, duration=duration)
+    except Exception as error:  # of functions and classes of the user's, which may do anything
+        why = f"simulate: the run is computed, but its model cannot be stored with it: {error}"
+        warnings.warn(why, ElverWarning, stacklevel=4)
+        return {"model_not_stored": str(error)}
+    remember(model, system)
+    return {"model": model}
+
+
 class _Recorder:
     """Collects the records of a run, as dataset and, if asked for, into a file."""
 
@@ -409,15 +427,14 @@ class _Recorder:
         self.records: list[tuple[Array, dict[str, Array]]] = []
         self.file = None if file is None else RunFile(file)
         self.written = -np.inf
-        model = dumps(system, duration=duration)
-        remember(model, system)
+        self.trouble: CannotWrite | None = None
         self.attributes = {
             "title": system.title or f"elver simulation of {', '.join(part.name for part in system.mechanism.parts)}",
             "elver_version": version("elver"),
             "conventions": "SI units, radians; six-vectors angular first; world z up; quaternions scalar first",
             "method": repr(method),
             "step": repr(step) if isinstance(step, Adaptive) else float(step),
-            "model": model,
+            **_model(system, duration),
         }
 
     def add(self, times: Array, out: dict[str, Array]) -> None:
@@ -436,15 +453,25 @@ class _Recorder:
             return
         done = np.cumsum([times.size for times, _ in self.records])
         missing = [record for record, last in zip(self.records, done, strict=True) if last > self.file.steps]
-        if missing:
-            self.file.append(self._dataset(*_joined(missing)))
+        try:
+            if missing:
+                self.file.append(self._dataset(*_joined(missing)))
+        except CannotWrite as error:
+            self.trouble = error
+            raise
         self.written = clock.perf_counter()
 
     def finish(self, status: str) -> xr.Dataset:
-        """The whole run; its status also goes to the file."""
+        """The whole run; its status also goes to the file, and ``trouble`` says if that was not to be."""
         if self.file is not None:
-            self._write()
-            self.file.close(status)
+            try:
+                try:
+                    if self.trouble is None:
+                        self._write()
+                finally:
+                    self.file.close(status)
+            except CannotWrite as error:
+                self.trouble = self.trouble or error
         if not self.records:
             return xr.Dataset(attrs={**self.attributes, "status": status})
         return self._dataset(*_joined(self.records)).assign_attrs(status=status)

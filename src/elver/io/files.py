@@ -6,30 +6,31 @@ blanks (``limb%201.s``): netCDF lists coordinates in one text, with blanks betwe
 Attributes that netCDF cannot hold (True, None, lists of texts, mappings) are stored as ``json:`` texts.
 
 Whatever happens while writing, a file under its final name is whole: :func:`save` writes beside it and
-renames; :class:`RunFile` appends a chunk of steps at a time, into room made ahead in the same way.
+renames; :class:`RunFile` appends a chunk of steps at a time, into room made ahead in the same way. A file has one
+writer at a time (:mod:`elver.io.locks`), and a full disk is told (:mod:`elver.io.safe_writing`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shutil
-import signal
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 from urllib.parse import unquote
 
+import h5netcdf
 import h5py
 import numpy as np
 import xarray as xr
 
 from elver.errors import BadInput, as_path
+from elver.io.locks import Lock
 from elver.io.recognise import instead_of_run, like_named
+from elver.io.safe_writing import checked_target, interrupt_deferred, patient, replacing, told
 
 __all__ = ["RunFile", "collect", "load", "part", "save"]
 
@@ -43,10 +44,20 @@ TIME_CHUNK = 256  # steps per HDF5 chunk: 2 kB per scalar, large beside HDF5's o
 
 def save(run: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     """Write ``run`` to ``path`` and return it; an existing file is replaced only by a complete new one."""
-    target = _checked_target(path)
-    with _replacing(target) as temporary:
-        _to_file_form(run).to_netcdf(temporary, engine="h5netcdf")
+    target = checked_target(path)
+    with told(target):
+        lock = Lock(target)
+        try:
+            _write_whole(_to_file_form(run), target)
+        finally:
+            lock.release()
     return target
+
+
+def _write_whole(stored: xr.Dataset, target: Path, growing: Sequence[str] = ()) -> None:
+    """A new file in the place of ``target``; dimensions in ``growing`` may grow."""
+    with replacing(target) as temporary, patient(temporary, "w+b") as file, h5netcdf.File(file, "w") as netcdf:
+        stored.dump_to_store(xr.backends.H5NetCDFStore(netcdf), unlimited_dims=growing)
 
 
 def load(path: str | os.PathLike[str]) -> xr.Dataset:
@@ -110,21 +121,29 @@ class RunFile:
     moment, also when the process was killed within an append: it has room for more steps than were taken, and the
     variable ``elver_steps`` counts them until the run ends (other readers see zeros behind them). Ctrl-C during an
     append takes effect after it. The attribute ``status`` says how the run ended: "running", "complete", or
-    "stopped: ..." with the reason.
+    "stopped: ..." with the reason. From the beginning until :meth:`close` nobody else may write to it. Where there is
+    no room, :class:`elver.CannotWrite` is raised and the file keeps the steps it has.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, dimension: str = "time") -> None:
-        self.path = _checked_target(path)
+        self.path = checked_target(path)
+        with told(self.path):
+            self._lock = Lock(self.path)
         self.dimension = dimension
         self.steps = 0
         self._room = 0
         self._growing: frozenset[str] = frozenset()
+        self._file: tuple[int, int] = (0, 0)  # device and number of the file: its name may come to mean another
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self.path}: a file that is being written cannot be sent elsewhere; send its name")
 
     def append(self, chunk: xr.Dataset) -> None:
         """Add the steps of ``chunk`` after those already in the file."""
         if self.dimension not in chunk.dims:
             raise BadInput(f"{self.path}: no dimension {self.dimension!r} in the chunk, only {tuple(chunk.dims)}")
-        with _interrupt_deferred():
+        self._lock.check()
+        with interrupt_deferred(), told(self.path, f"{self.steps} steps" if self.steps else ""):
             if self.steps == 0:
                 self._create(_to_file_form(chunk.assign_attrs(status="running")))
             else:
@@ -133,9 +152,14 @@ class RunFile:
 
     def close(self, status: str = "complete") -> None:
         """Say in the file how the run ended, and give back the room for more steps."""
-        if self.steps:
-            with _interrupt_deferred():
-                save(load(self.path).assign_attrs(status=status), self.path)
+        self._lock.check()
+        try:
+            if self.steps:
+                with interrupt_deferred(), told(self.path, f'{self.steps} steps, with the status "running"'):
+                    self._check_unchanged()
+                    _write_whole(_to_file_form(load(self.path).assign_attrs(status=status)), self.path)
+        finally:
+            self._lock.release()
 
     def __enter__(self) -> RunFile:
         return self
@@ -158,9 +182,8 @@ class RunFile:
             shape = [TIME_CHUNK if d == dimension else max(1, stored.sizes[d]) for d in variable.dims]
             variable.encoding["chunksizes"] = tuple(shape)
         stored[_STEPS] = xr.Variable((), stored.sizes[dimension], {"dimension": dimension})
-        with _replacing(self.path) as temporary:
-            stored.to_netcdf(temporary, engine="h5netcdf", unlimited_dims=[dimension])
-        self._room = stored.sizes[dimension]
+        _write_whole(stored, self.path, [dimension])
+        self._room, self._file = stored.sizes[dimension], _identity(self.path)
 
     def _extend(self, stored: xr.Dataset) -> None:
         """Fill room that the file has already: nothing of HDF5's own books changes, so no moment is a bad one."""
@@ -169,11 +192,15 @@ class RunFile:
         if names != self._growing:
             odd = ", ".join(sorted(_name_from_file(n) for n in names ^ self._growing))
             raise BadInput(f"{self.path}: chunks must hold the same variables; they differ in {odd}")
+        self._check_unchanged()
         end = self.steps + stored.sizes[dimension]
         if end > self._room:
-            self._make_room(max(end, 2 * self._room, TIME_CHUNK))
+            try:
+                self._make_room(max(end, 2 * self._room, TIME_CHUNK))
+            except OSError:
+                self._make_room(end)  # as long as there is room for these
         # h5py is the layer below netCDF, which opens a file ten times faster; others may read what is there meanwhile
-        with h5py.File(self.path, "r+", locking=False) as file:
+        with patient(self.path, "r+b") as disk, h5py.File(disk, "r+") as file:
             for name in names:
                 source = stored.variables[name]
                 rows = tuple(slice(self.steps, end) if d == dimension else slice(None) for d in source.dims)
@@ -184,16 +211,28 @@ class RunFile:
     def _make_room(self, steps: int) -> None:
         """Put a copy of the file in its place, with room for so many steps."""
         dimension = _file_name(self.dimension)
-        with _replacing(self.path) as temporary:
+        with replacing(self.path) as temporary:
             shutil.copyfile(self.path, temporary)
-            with h5py.File(temporary, "r+") as file:
+            with patient(temporary, "r+b") as disk, h5py.File(disk, "r+") as file:
                 for name in self._growing | {dimension}:
                     target = _variable(file, name)
                     axis = target.maxshape.index(None)
                     target.resize(steps, axis=axis)
                     rows = tuple(slice(self._room, None) if i == axis else slice(None) for i in range(target.ndim))
                     target[rows] = np.zeros((), target.dtype)  # HDF5 gives a chunk its place when it is written
-        self._room = steps
+        self._room, self._file = steps, _identity(self.path)
+
+    def _check_unchanged(self) -> None:
+        """What lies under this name is what was written, not another file that was put in its place."""
+        if not self.path.exists() or _identity(self.path) != self._file:
+            raise BadInput(
+                f"{self.path}: was removed or replaced while a run was written to it; give each run a file of its own"
+            )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_dev, about.st_ino
 
 
 def _variable(file: h5py.File, name: str) -> h5py.Dataset:
@@ -298,42 +337,3 @@ def _from_file_form(stored: xr.Dataset) -> xr.Dataset:
     run.attrs = attributes
     run.encoding = {}
     return run
-
-
-# ------------------------------------------------------------------------------ safe writing
-
-
-def _checked_target(path: str | os.PathLike[str]) -> Path:
-    target = as_path("save", path, "run.nc")
-    if target.is_dir():
-        raise BadInput(f"{target}: is a folder; give the name of a file, such as {target / 'run.nc'}")
-    if not target.parent.is_dir():
-        raise BadInput(f"{target}: the folder {target.parent} does not exist; create it first")
-    return target
-
-
-@contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """A path beside ``target`` to write to; it takes the place of ``target`` when the block ends well."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _interrupt_deferred() -> Iterator[None]:
-    """Ctrl-C inside the block is raised at its end: a chunk is written whole or not at all."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    caught: list[tuple[int, FrameType | None]] = []
-    previous = signal.signal(signal.SIGINT, lambda number, frame: caught.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
-    if caught and callable(previous):
-        previous(*caught[0])

@@ -22,6 +22,7 @@ import inspect
 import json
 import math
 import pkgutil
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -30,6 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from elver.actuation.paths import Route
+from elver.actuation.tendon import Routed
 from elver.errors import BadInput, ElverWarning
 from elver.values import Carried
 
@@ -220,10 +223,13 @@ class _Encoder:
             data[field.name] = self.encode(item, f"{path}.{field.name}", (*owners, value))
         return data
 
-    def _function(self, function: Callable[..., Any], path: str, owners: tuple[Any, ...]) -> dict[str, Any]:
+    def _function(self, function: Callable[..., Any], path: str, owners: tuple[Any, ...]) -> Any:
         name = getattr(function, "__qualname__", type(function).__name__)
         if owners and type(owners[-1]).__name__ in ("Feedback", "JointFeedback"):
             return self._dataclass(Code(name), path, owners)
+        owner = owners[-1] if owners else None
+        if isinstance(owner, Routed):
+            return self._path(owner, name, path, owners)
         variable, ends, unit = self._domain(function, owners)
         end = ends[-1]
         # a function may jump at the breaks of its rod: there it is sampled from both sides
@@ -233,7 +239,7 @@ class _Encoder:
         inside[np.isin(x, breaks) & (np.diff(x, append=np.inf) == 0.0)] -= 1e-12 * end
         inside[np.isin(x, breaks) & (np.diff(x, prepend=-np.inf) == 0.0)] += 1e-12 * end
         try:
-            values = _sample(function, inside)
+            values = _route(owner, path, inside, end) if isinstance(owner, Route) else _sample(function, inside)
         except Exception as error:
             raise BadInput(
                 f"{path}: the function could not be sampled on [0, {end:g}] {unit} ({error}); it must take "
@@ -242,6 +248,21 @@ class _Encoder:
         note = f"samples of the Python function {name} on [0, {end:g}] {unit}; the code itself is not stored"
         table = Table(x, values, variable, note)
         return self._dataclass(table, path, owners)
+
+    def _path(self, cable: Routed, name: str, path: str, owners: tuple[Any, ...]) -> Any:
+        """A path (s, length) -> (D, D′) of the user's, as routes through samples: one, or one for each rod."""
+        which = re.search(r"\[(\d+)\]$", path)
+        rods = cable.rods if which is None else cable.rods[int(which[1]) :][:1]
+        routes = []
+        for rod in rods:
+            start, end = cable.stretch(rod)
+            x = np.linspace(start, end, self.samples)
+            D, D_prime, _ = cable.geometry(x, rod)
+            where = f"[{start:g}, {end:g}] m of {rod.name}"
+            note = f"samples of the Python function {name} on {where}; the code itself is not stored"
+            route = Route(Table(x, D[:, 1:], "s", note), Table(x, D_prime[:, 1:], "s", note))
+            routes.append(self._dataclass(route, path, owners))
+        return routes[0] if len(routes) == 1 else routes
 
     def _domain(
         self, function: Callable[..., Any], owners: tuple[Any, ...]
@@ -260,6 +281,12 @@ class _Encoder:
                     rod = rods[0] if hasattr(rods[0], "piece_ends") else getattr(owner, "rod", None)
                     return "s", getattr(rod, "piece_ends", (0.0, float(length))), "m"
         return "t", (0.0, self.duration), "s"
+
+
+def _route(route: Route, path: str, s: np.ndarray, length: float) -> np.ndarray:
+    """(D_y, D_z) of a route at ``s``, or their derivatives; the user's functions may return pairs of arrays."""
+    D, D_prime = route(s, length)
+    return (D_prime if path.endswith(".derivative") else D)[:, 1:]
 
 
 def _is_dataclass_value(value: Any) -> bool:

@@ -67,9 +67,9 @@ def save_model(
     the duration of the study, or along the rod), which give nearly the same motion. Feedback laws cannot be stored.
     ``title`` is that of the system if not given.
     """
-    from elver.io.files import _checked_target, _replacing
+    from elver.io.safe_writing import checked_target, replacing
 
-    target = _checked_target(path)
+    target = checked_target(path)
     duration = getattr(study, "duration", None)
     writer = ModelWriter(system, sample, 1.0 if duration is None else float(duration))
     document = writer.document(system, inputs or {}, study, title or system.title)
@@ -80,6 +80,6 @@ def save_model(
             f"{target}: the model takes {len(data) / 1e6:.1f} MB, more than a model file may have "
             f"({LARGEST_FILE / 1e6:.0f} MB); put long tables into CSV files beside it"
         )
-    with _replacing(target) as temporary:
+    with replacing(target) as temporary:
         temporary.write_bytes(data)
     return target

@@ -27,6 +27,7 @@ Array: TypeAlias = NDArray[np.float64]
 # Work of the imbalance over a unit change of a coordinate, in EI/L, above which a state is not in balance: it spoils
 # about that part of the frequencies.
 _BALANCED = 1e-4
+_ROUNDING = 1e-9  # what eigenvalues leave of no damping, as a fraction of critical
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +132,7 @@ def modes(
     for k in range(full.shape[1]):
         full[:, k] /= full[np.argmax(np.abs(full[:, k])), k]
     damping = -roots.real / np.abs(roots)
+    damping[np.abs(damping) < _ROUNDING] = 0.0  # gyroscopic forces neither damp nor drive
     return Modes(np.abs(roots.imag) / (2.0 * np.pi), damping, full.real, roots)
 
 

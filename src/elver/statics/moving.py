@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Signal
+from elver.actuation import Imposed, Signal
 from elver.dynamics.core import Arrays, Core, arrays
 from elver.errors import ElverWarning
 from elver.mechanism import Driven
@@ -61,19 +61,30 @@ def inputs_at(system: System, signals: Sequence[Signal], time: float) -> Array:
     for part in system.imposed:
         _, value, first, second = system.imposed_columns(part)
         rate, change = float(u[first]), float(u[second])
-        if abs(change) > 1e-6 * (1.0 + rate**2):
+        size = 1.0 + abs(float(u[value]))
+        if abs(rate) < 1e2 * STILL[0, 0] * size and abs(change) < 1e2 * STILL[1, 0] * size:
+            u[[first, second]] = 0.0  # rounding of differences
+            continue
+        steady = abs(change) <= _STEADY * (1.0 + rate**2)
+        if not steady or abs(_rate_soon(part, signals[value], time, rate) - rate) > _STEADY * abs(rate):
             warnings.warn(
-                f"equilibrium: {part.name!r} is imposed with {rate:.3g} {part.unit}/s that change by {change:.3g} "
-                f"{part.unit}/s² at t = {time:g} s; it is taken to stand still at {u[value]:.3g} {part.unit}: give "
-                "that number to silence this, or a constant rate for steady motion",
+                f"equilibrium: {part.name!r} is imposed at {rate:.3g} {part.unit}/s and {change:.3g} {part.unit}/s² at "
+                f"t = {time:g} s, which is no constant rate; it is taken to stand still at {u[value]:.3g} {part.unit}: "
+                "give that number to silence this, or a constant rate for steady motion",
                 ElverWarning,
                 stacklevel=4,
             )
             u[first] = 0.0
         u[second] = 0.0
-        if abs(u[first]) < STILL[0, 0]:
-            u[first] = 0.0
     return u
+
+
+def _rate_soon(part: Imposed, signal: Signal, time: float, rate: float) -> float:
+    """Rate of an imposed motion when it has gone a tenth of its unit, or as late as it is known for certain."""
+    try:
+        return float(part.motion(signal, time + 0.1 / abs(rate))[1])
+    except Exception:  # a function of the user's that ends: it is defined for the steps of its differences
+        return float(part.motion(signal, time + 1e-3)[1])
 
 
 def ramped_twist(twist: Array, part: float) -> Array:

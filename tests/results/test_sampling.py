@@ -278,6 +278,21 @@ def test_a_rotation_vector_that_was_exchanged_is_continued():
     np.testing.assert_allclose(d["position"].values[:, :2], np.stack([np.cos(10 * t), np.sin(10 * t)], 1), atol=1e-6)
 
 
+@pytest.mark.parametrize("method", [ev.Newmark(), ev.ImplicitMidpoint(), ev.GaussLegendre4()])
+def test_vibrations_faster_than_the_steps_do_not_swing_out(method):
+    """A sudden load on a stiff Reissner rod: between instants strains stay within a few times those at instants."""
+    arm = rod(ev.Legendre.reissner(3), length=1.0, radius=1e-2, material=ev.Material(1e7, poisson=0.5, density=1000.0))
+    system = ev.System(ev.Mechanism.clamped(arm), loads=[ev.PointWrench(arm, force=(1.0, 0.1, 0.0))])
+    run = ev.simulate(system, duration=0.2, step=0.01, method=method, start="consistent")
+    at_instants = ev.sample(run, at=[0.0, 0.5, 1.0])
+    between = ev.sample(run, at=[0.0, 0.5, 1.0], times=np.linspace(0.0, 0.2, 83))
+    for name in ("curvature", "stretch"):
+        start = arm.rest_strain([0.0])[0, :3] if name == "curvature" else arm.rest_strain([0.0])[0, 3:]
+        most = np.max(np.abs(at_instants[name].values - start), axis=(0, 1))
+        assert np.all(np.max(np.abs(between[name].values - start), axis=(0, 1)) <= 1.5 * most + 1e-12)
+    assert np.max(np.abs(between["force"])) <= 1.5 * np.max(np.abs(at_instants["force"]))
+
+
 # Refusals --------------------------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,11 @@ Between two instants coordinates follow the polynomial of degree five that has t
 both ends; a moving base does so in the logarithm of its motion since the instant before, g = g_k exp(x(t)). Inputs and
 multipliers, whose rates are not recorded, are drawn straight from one instant to the next.
 
+A stiff rod vibrates faster than the steps of most runs: there rates and second rates are those of a motion that the
+values do not show, and a polynomial with them would swing out far between. Of each coordinate, rates that are not those
+of the parabola through neighbouring instants (off by more than a half: under three instants in a period) are
+exchanged for it; accelerations are then drawn straight between the recorded ones, as forces are.
+
 Some methods record accelerations that do not balance (Gauss methods extrapolate them to the end of a step): those are
 exchanged for the ones that do, M δa + Jᵀ δλ = -R, J δa = 0.
 """
@@ -115,7 +120,7 @@ class History:
                 f"{own[-1]:g} s: choose instants within it, or simulate longer"
             )
         before = np.clip(np.searchsorted(own, times + margin, side="right") - 1, 0, own.size - 1)
-        needed = np.unique(np.concatenate([before, np.minimum(before + 1, own.size - 1)]))
+        needed = np.unique(np.clip(before[:, None] + np.arange(-1, 3), 0, own.size - 1))
         known = self.take(needed).balanced()
         rows = [_between(known, int(np.searchsorted(needed, k)), t, margin) for k, t in zip(before, times)]
         base, twist, q, multipliers, inputs = (np.array([row[i] for row in rows]) for i in range(5))
@@ -126,24 +131,66 @@ def _between(known: History, k: int, t: float, margin: float) -> tuple[Array, Ar
     """Base, twist, coordinates, multipliers and inputs at ``t``, from the instant k on."""
     if k + 1 == known.times.size or abs(t - known.times[k]) <= margin:
         return known.base[k], known.twist[k], known.q[k], known.multipliers[k], known.inputs[k]
-    h = known.times[k + 1] - known.times[k]
-    x = (t - known.times[k]) / h
-    q0, q1 = known.q[k], _same_chart(known, k)
-    g0, g1 = (se3.pose(base[:3], base[3]) for base in known.base[k : k + 2])
+    x = (t - known.times[k]) / (known.times[k + 1] - known.times[k])
+    window = np.arange(max(k - 1, 0), min(k + 3, known.times.size))
+    times, place = known.times[window], k - int(window[0])
     # motion of the base since the instant before, g = g0 exp(y)
-    y1 = se3.log(se3.inverse(g0) @ g1)
-    eta, eta_dot = known.twist[k]
-    start = np.array([np.zeros(6), eta, eta_dot])  # at y = 0: y'' = η' since dexp_inv'(0)[η] η = ad(η) η / 2 = 0
-    inverse = se3.dexp_inv(y1)
-    eta, eta_dot = known.twist[k + 1]
-    rate = inverse @ eta
-    end = np.array([y1, rate, inverse @ eta_dot + se3.d_dexp_inv(y1, rate) @ eta])
-    y = _quintic(start, end, h, x)
-    g, T = g0 @ se3.exp(y[0]), se3.dexp(y[0])
+    y = _between_jets(times, np.array([_since(known, k, j) for j in map(int, window)]), place, x)
+    q = _between_jets(times, np.array([_same_chart(known, k, j) for j in map(int, window)]), place, x)
+    g, T = se3.pose(known.base[k, :3], known.base[k, 3]) @ se3.exp(y[0]), se3.dexp(y[0])
     base = np.vstack([g[:3, :3], g[:3, 3]])
     twist = np.array([T @ y[1], T @ y[2] + se3.d_dexp(y[0], y[1]) @ y[1]])
     straight = [(1.0 - x) * v[k] + x * v[k + 1] for v in (known.multipliers, known.inputs)]
-    return base, twist, _quintic(q0, q1, h, x), straight[0], straight[1]
+    return base, twist, q, straight[0], straight[1]
+
+
+def _since(known: History, k: int, j: int) -> Array:
+    """y with g_j = g_k exp(y), its rate and second rate at the instant j, (3, 6)."""
+    g_k, g_j = (se3.pose(base[:3], base[3]) for base in (known.base[k], known.base[j]))
+    y = se3.log(se3.inverse(g_k) @ g_j)
+    inverse, (eta, eta_dot) = se3.dexp_inv(y), known.twist[j]
+    rate = inverse @ eta
+    return np.array([y, rate, inverse @ eta_dot + se3.d_dexp_inv(y, rate) @ eta])
+
+
+def _between_jets(times: Array, jets: Array, k: int, x: float) -> Array:
+    """Values and rates (3, n) at the part ``x`` of the interval after the instant k of a few; jets (instants, 3, n)."""
+    start, end, sharp = _resolved(times, jets, k)
+    found = _quintic(start, end, float(times[k + 1] - times[k]), x)
+    found[2] = np.where(sharp, (1.0 - x) * jets[k, 2] + x * jets[k + 1, 2], found[2])
+    return found
+
+
+def _resolved(times: Array, jets: Array, k: int) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Values and rates at the instants k and k + 1, (3, n) each, without rates that the step does not resolve.
+
+    Also which coordinates vibrate too fast. At the first and last instant of a run, as at its neighbour.
+    """
+    ends = jets[k].copy(), jets[k + 1].copy()
+    found = np.zeros(jets.shape[2], dtype=bool)
+    if times.size < 3:
+        return *ends, found
+    inner = [min(max(j, 1), times.size - 2) for j in (k, k + 1)]
+    middle = [_parabola(times, jets[:, 0], j, j) for j in inner]
+    h = times[k + 1] - times[k]
+    bend = np.max([np.abs(second) for _, second in middle], axis=0)
+    pace = np.maximum(np.max([np.abs(rate) for rate, _ in middle], axis=0), h * bend)
+    for end, j, at in zip(ends, (k, k + 1), inner):
+        rate, second = _parabola(times, jets[:, 0], at, at)
+        fast = np.abs(jets[at, 1] - rate) > 0.5 * pace
+        sharp = fast | (np.abs(jets[at, 2] - second) > 0.5 * bend)
+        rate, second = _parabola(times, jets[:, 0], at, j)
+        end[1], end[2] = np.where(fast, rate, end[1]), np.where(sharp, second, end[2])
+        found |= sharp
+    return *ends, found
+
+
+def _parabola(times: Array, values: Array, middle: int, at: int) -> tuple[Array, Array]:
+    """Rate at the instant ``at``, and second rate, of the parabola through three values around ``middle``."""
+    (a, b, c), (u, v, w) = times[middle - 1 : middle + 2], values[middle - 1 : middle + 2]
+    left, right = (v - u) / (b - a), (w - v) / (c - b)
+    second = 2.0 * (right - left) / (c - a)
+    return left + second * (times[at] - 0.5 * (a + b)), second
 
 
 def _quintic(start: Array, end: Array, h: float, x: float) -> Array:
@@ -158,12 +205,12 @@ def _quintic(start: Array, end: Array, h: float, x: float) -> Array:
     return (powers @ np.array(c)) / scale
 
 
-def _same_chart(known: History, k: int) -> Array:
-    """Coordinates of instant k + 1 with rotation vectors that continue those of instant k.
+def _same_chart(known: History, k: int, j: int) -> Array:
+    """Coordinates and rates of the instant j with rotation vectors that continue those of the instant k.
 
     A run may exchange a rotation vector for the shorter one of the same rotation; rates change with it.
     """
-    q = known.q[k + 1]
+    q = known.q[j]
     for first in core(known.system).program.wrap:
         own = slice(first, first + 3)
         theta, near = q[0, own], known.q[k, 0, own]

@@ -1,6 +1,9 @@
 """Reactions of clamps, joints and holds: each part is in balance with them, at rest and in motion."""
 
+import importlib.util
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,19 @@ from elver.lie import se3, so3
 
 G = 9.81
 SOFT = ev.Material(5e6, poisson=0.45, density=1070.0, damping=0.01)
+
+
+def _study():
+    """studies/reactions.py, which is no package's module."""
+    spec = importlib.util.spec_from_file_location("reactions_study", Path(__file__).parents[2] / "studies/reactions.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+study = _study()
+imbalance = study.imbalance
 
 
 def rod(name="arm", length=0.3, basis=None, **more):
@@ -57,64 +73,6 @@ def at_rest():
     return system, motor, ev.equilibrium(system, {motor: 0.1})
 
 
-def applied(robot, result, part, **more):
-    """Sum of gravity and loads on a part less its rate of momentum, (6,) about the world origin, from samples alone."""
-    total = np.zeros(6)
-    gamma = np.array([0.0, 0.0, -G])
-
-    def add(force, at, couple=0.0):
-        total[:3] += couple + np.cross(at, force)
-        total[3:] += force
-
-    if isinstance(part, ev.RigidBody):
-        d = ev.sample(result, part, at=part.centre, **more)
-        R = so3.from_quaternion(d["orientation"].values)
-        I, w, a = np.array(part.inertia), d["angular_velocity"].values, d["angular_acceleration"].values
-        add(part.mass * (gamma - d["acceleration"].values), d["position"].values, -R @ (I @ a + np.cross(w, I @ w)))
-        origin = ev.sample(result, part, **more)["position"].values
-    else:
-        x, weights = np.polynomial.legendre.leggauss(24)
-        s = 0.5 * part.length * (1.0 + x)
-        d = ev.sample(result, part, at=s, **more)
-        R, inertia = so3.from_quaternion(d["orientation"].values), part.inertia(s)
-        for k, ds in enumerate(0.5 * part.length * weights):
-            w, a = d["angular_velocity"].values[k], d["angular_acceleration"].values[k]
-            I = np.diag(inertia[k, :3])
-            force = inertia[k, 3] * (gamma - d["acceleration"].values[k])
-            add(ds * force, d["position"].values[k], -ds * R[k] @ (I @ a + np.cross(w, I @ w)))
-            for load in robot.loads:
-                if isinstance(load, ev.DistributedWrench) and load.rod is part:
-                    add(ds * load.density(s[k : k + 1])[0, 3:], d["position"].values[k])
-    for load in robot.loads:
-        if isinstance(load, ev.PointWrench) and load.part is part:
-            add(load.wrench[3:], origin, load.wrench[:3])
-    return total
-
-
-def frame_position(result, frame, **more):
-    """Origin of a frame in the world, by sampling its part."""
-    if frame.part == "world":
-        return frame.g[:3, 3]
-    if isinstance(frame.part, ev.RigidBody):
-        return ev.sample(result, frame.part, at=frame.g[:3, 3], **more)["position"].values
-    d = ev.sample(result, frame.part, at=frame.s, **more)
-    return d["position"].values + so3.from_quaternion(d["orientation"].values) @ frame.g[:3, 3]
-
-
-def imbalance(robot, result, part, **more):
-    """All wrenches on a part, reactions included, less its rate of momentum: zero, (6,) about the world origin."""
-    total = applied(robot, result, part, **more)
-    found = ev.reactions(result, **more)
-    for joint in robot.mechanism.joints:
-        for side, frame in (("a", joint.a), ("b", joint.b)):
-            if frame.part is part and joint.name in found["joint"]:
-                force = vector(found, f"force_on_{side}_world", joint.name)
-                at = frame_position(result, frame, **more)
-                total[3:] += force
-                total[:3] += vector(found, f"moment_on_{side}_world", joint.name) + np.cross(at, force)
-    return total
-
-
 def test_every_part_is_in_balance_at_rest(at_rest):
     """Sum of loads and reactions on each of six parts is zero; poses between nodes leave 1e-9."""
     system, _, e = at_rest
@@ -136,6 +94,12 @@ def test_every_part_is_in_balance_in_motion():
     size = np.max(np.abs(vector(ev.reactions(state, **given), "force_on_b_world", "clamp")))
     for part in system.mechanism.parts:
         np.testing.assert_allclose(imbalance(system, state, part, **given), 0.0, atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 6, 13])
+def test_random_robots_are_in_balance(seed):
+    """Trees and loops of rods and bodies with cables, motors and loads, in fast motion; the study has a hundred."""
+    assert study.run_case(seed).imbalance < 1e-6  # poses between nodes
 
 
 def test_sides_are_equal_and_opposite_and_axes_agree(at_rest):
@@ -219,6 +183,20 @@ def test_cable_over_guides_pulls_at_its_guides():
     system = ev.System(ev.Mechanism([rail]), [wire], [ev.Gravity(), ev.JointSpring(rail, stiffness=100.0)])
     e = ev.equilibrium(system, {wire: 4.0})
     np.testing.assert_allclose(vector(ev.reactions(e), "force_on_b", "rail"), [0, 0, G - 4.0], atol=1e-9)
+
+
+def test_a_rod_across_a_stream():
+    """Morison's drag ½ρ C 2a U² per length on a rod across the flow: shear falls evenly to the tip."""
+    arm = rod(basis=ev.Legendre(bending=2))
+    water = ev.Morison(drag=(0.0, 1.2, 1.2, 0.0), flow=(0.0, 0.5, 0.0))
+    system = ev.System(ev.Mechanism.clamped(arm), loads=[water])
+    state = system.rest()
+    along = 0.5 * 1000.0 * 1.2 * 2.0 * 8e-3 * 0.5**2
+    s = np.array([0.0, 0.1, 0.25, 0.3])
+    found = ev.sample(state, at=s, system=system)["force"].values
+    np.testing.assert_allclose(found[:, 1], along * (0.3 - s), atol=1e-12)
+    clamp = ev.reactions(state, system=system)["force_on_b_world"].values[0]
+    np.testing.assert_allclose(clamp, [0.0, -0.3 * along, 0.0], atol=1e-12)
 
 
 # Loops -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ and the pose of a floating base; algorithms are functions of a system and a stat
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,6 +36,7 @@ from elver.environment import (
 )
 from elver.errors import BadInput, expect, finite
 from elver.mechanism import Driven, Free, Joint, Mechanism, Part
+from elver.mechanism.naming import numbered
 from elver.rods import Rod
 from elver.values import Carried
 
@@ -255,14 +255,8 @@ class System(Carried):
 
     @cached_property
     def channel_names(self) -> tuple[str, ...]:
-        """Unique names of the channels: parts that share a name are numbered from 1."""
-        total = Counter(part.name for part in self.channels)
-        seen: Counter[str] = Counter()
-        names = []
-        for part in self.channels:
-            seen[part.name] += 1
-            names.append(part.name if total[part.name] == 1 else f"{part.name}-{seen[part.name]}")
-        return tuple(names)
+        """Unique names of the channels: parts that share a name are numbered from 1, past names that others have."""
+        return numbered([part.name for part in self.channels])
 
     def label(self, part: Channel) -> str:
         """Unique name of an actuator or load of this system."""
@@ -272,8 +266,7 @@ class System(Carried):
     def multipliers(self) -> tuple[tuple[str, str], ...]:
         """Name and unit of each multiplier: of holds, of cut joints, then tensions of spooled tendons."""
         rows: list[tuple[str, str]] = []
-        for k, hold in enumerate(self.mechanism.holds):
-            name = hold.name or f"hold-{k + 1}"
+        for name, hold in zip(self.mechanism.hold_names, self.mechanism.holds, strict=True):
             rows += [(f"{name}/moment_{'xyz'[axis]}", "N m") for axis in hold.rotation_axes]
             rows += [(f"{name}/force_{'xyz'[axis]}", "N") for axis in hold.position_axes]
         for joint in self.mechanism.tree.cuts:

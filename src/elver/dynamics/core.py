@@ -185,7 +185,7 @@ class Core:
                 stacklevel=4,
             )
         if dropped:
-            of_holds = any(name.split("/")[0] in self._hold_names() for name in dropped)
+            of_holds = any(name.split("/")[0] in self.system.mechanism.hold_names for name in dropped)
             warnings.warn(
                 f"redundant: {', '.join(dropped)} hold what is held already (a planar rod or loop stays in its plane); "
                 "they are dropped and their reactions reported as 0"
@@ -234,9 +234,6 @@ class Core:
             increment = -np.linalg.lstsq(J, gap, rcond=1e-9)[0]
             step = scale * increment / max(1.0, float(np.max(np.abs(increment))))
         return None
-
-    def _hold_names(self) -> list[str]:
-        return [hold.name or f"hold-{k + 1}" for k, hold in enumerate(self.system.mechanism.holds)]
 
     def _remedy(self, closure: int) -> str:
         """What to do about a closure that contradicts the others."""

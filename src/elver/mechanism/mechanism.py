@@ -22,6 +22,7 @@ from elver.mechanism.explain import explain
 from elver.mechanism.frame import Frame, FrameLike, Part, as_frame
 from elver.mechanism.hold import Hold
 from elver.mechanism.joints import Fixed, Floating, Joint
+from elver.mechanism.naming import first_free
 from elver.mechanism.tree import Tree, grow, parts_of, start_pose
 from elver.rods import Rod
 from elver.values import Carried
@@ -150,6 +151,17 @@ class Mechanism(Carried):
             raise BadInput(f"{hold.label}: {part.name!r} is connected to nothing: no joint of this mechanism names it")
         return Frame(part, hold.s(part.length)) if isinstance(part, Rod) else Frame(part)
 
+    @property
+    def hold_names(self) -> tuple[str, ...]:
+        """Names of the holds; those without one are called hold-1, hold-2 … by their place, past names in use."""
+        taken = {name for name in (*(h.name for h in self.holds), *(j.name for j in self.joints)) if name}
+        names = []
+        for k, hold in enumerate(self.holds):
+            name = hold.name or first_free("hold", k + 1, taken)
+            taken.add(name)
+            names.append(name)
+        return tuple(names)
+
     def with_part(self, old: Part, new: Part) -> Self:
         """The same mechanism with ``new`` in the place of ``old``."""
 
@@ -224,6 +236,11 @@ class Mechanism(Carried):
                 )
             if hold.name is not None and names[hold.name] > 1:
                 raise BadInput(f"two holds are named {hold.name!r}: give each its own name=...")
+            if any(hold.name == joint.name for joint in self.joints):
+                raise BadInput(
+                    f"a hold and a joint are both named {hold.name!r}, and so would be their reactions: give one "
+                    "another name=..."
+                )
 
 
 def _named(joints: Any) -> tuple[Joint, ...]:
@@ -237,12 +254,17 @@ def _named(joints: Any) -> tuple[Joint, ...]:
         )
     joints = tuple(joints)
     seen: Counter[str] = Counter()
+    taken = {joint.name for joint in joints if isinstance(joint, Joint) and joint.name}
     named = []
     for joint in joints:
         if not isinstance(joint, Joint):
             raise BadInput(f'joints contains {joint!r}: give Fixed(a, b), Revolute(a, b, axis="z") and so on')
         seen[joint.kind] += 1
-        named.append(joint if joint.name else replace(joint, name=f"{joint.kind}-{seen[joint.kind]}"))
+        if not joint.name:
+            free = first_free(joint.kind, seen[joint.kind], taken)
+            taken.add(free)
+            joint = replace(joint, name=free)
+        named.append(joint)
     if not joints:
         raise BadInput('a mechanism without joints: give at least one, such as Fixed("world", (rod, "base"))')
     if len(set(joints)) < len(joints):

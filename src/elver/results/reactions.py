@@ -93,7 +93,7 @@ def _holds(history: History, found: Wrenches) -> list[_Passage]:
     for k, hold in enumerate(mechanism.holds):
         frame: Frame = mechanism.held(hold)
         ends = _closure_ends(history, found, k)
-        out.append(_Passage(hold.name or f"hold-{k + 1}", "hold", ("world", frame.label), ends, -found.closure[:, k]))
+        out.append(_Passage(mechanism.hold_names[k], "hold", ("world", frame.label), ends, -found.closure[:, k]))
     return out
 
 

@@ -36,6 +36,8 @@ OPTIONS = (
     "--hide-scrollbars",
     "--enable-logging=stderr",
 )
+# Longest wait [s] for anything: a limit for what never comes, far beyond what a busy machine takes.
+PATIENCE = 600.0
 # What chromium prints of a page's console: [...:INFO:CONSOLE:12] "text", source: file:///... (12)
 MESSAGE = re.compile(r":CONSOLE[:(]\d+\)?\] (.*)")
 
@@ -64,7 +66,7 @@ def dump_dom(page: Path | str, scratch: Path, *, milliseconds: int = 2000) -> tu
     """The document after ``milliseconds`` of its own time, and what it wrote to the console."""
     options = (f"--user-data-dir={scratch / 'profile'}", f"--virtual-time-budget={milliseconds}", "--dump-dom")
     command = [needed(), *OPTIONS, *options, _address(page)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240.0, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     return done.stdout, MESSAGE.findall(done.stderr)
 
 
@@ -114,7 +116,7 @@ class Page:
             raise AssertionError(f"{script}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
-    def wait(self, script: str, seconds: float = 60.0) -> None:
+    def wait(self, script: str, seconds: float = PATIENCE) -> None:
         """Until an expression is true in the page."""
         end = time.monotonic() + seconds
         while not self.value(script):
@@ -152,7 +154,7 @@ class Page:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            ready, _, _ = select.select([self._from], [], [], 120.0)
+            ready, _, _ = select.select([self._from], [], [], PATIENCE)
             assert ready, "the browser does not answer"
             more = os.read(self._from, 1 << 16)
             assert more, "the browser has gone"

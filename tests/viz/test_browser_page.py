@@ -24,7 +24,7 @@ import elver as ev
 from elver.viz.browser import LiveView, Player, view
 
 sys.path.insert(0, str(Path(__file__).parent))
-from devtools import Browser, Page
+from devtools import PATIENCE, Browser, Page
 from robots import rfrfr, soft_arm
 
 # Pictures per second that the browser draws, counted for three seconds.
@@ -57,7 +57,7 @@ def window(browser: Browser, shown: LiveView | Player) -> Page:
         if "ground" in stage._handles:
             stage._handles["ground"].visible = False
     page = browser.open(shown.url)
-    page.wait_for("document.querySelector('canvas') !== null && document.body?.innerText.includes('t =')", 240.0)
+    page.wait_for("document.querySelector('canvas') !== null && document.body?.innerText.includes('t =')")
     return page
 
 
@@ -90,11 +90,19 @@ def press(page: Page, label: str) -> None:
     assert page.run(script), f"no button or box {label!r} on the page"
 
 
-def until(condition: Any, seconds: float = 90.0) -> bool:
+def until(condition: Any, seconds: float = PATIENCE) -> bool:
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return bool(condition())
+
+
+def only_client(shown: LiveView) -> Any:
+    """The one window there is, once its camera is known."""
+    assert until(lambda: len(shown.server.get_clients()) == 1)
+    (client,) = shown.server.get_clients().values()
+    assert until(lambda: client.camera._state.update_timestamp != 0.0)
+    return client
 
 
 def pixel(camera: Any, point: np.ndarray) -> tuple[float, float]:
@@ -154,7 +162,8 @@ def test_a_second_window_sees_the_same_and_closing_it_stops_nothing(
     name = shown.robot.names[0]
     value = 0.2 * shown.robot.ranges[name][1]
     second = window(browser, shown)
-    assert len(shown.server.get_clients()) == 2
+    # a window that a busy machine keeps from answering is given up and connects again: counts settle
+    assert until(lambda: len(shown.server.get_clients()) == 2)
     write(second, name, value)
     page.wait_for(f"Math.abs(parseFloat({FIELD}({name!r}).value) - {value}) < 1e-6")  # seen in the first
     shown.robot.set_input(name, 2.0 * value)  # by Python, seen in both
@@ -190,9 +199,9 @@ def test_the_mouse_drags_a_point_of_the_rod(browser: Browser) -> None:
         assert until(lambda: robot.time > before)
 
         page = window(browser, shown)
-        (client,) = shown.server.get_clients().values()
         press(page, "pause")
         assert until(lambda: robot.paused)
+        client = only_client(shown)
         place = shown.places(robot.snapshot())["arm"]
         middle = len(place.s) // 2
         x, y = pixel(client.camera, place.position[middle])
@@ -295,10 +304,10 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
             return False
 
     try:
-        assert until(answers, 120.0)
+        assert until(answers)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 0, err

@@ -288,7 +288,9 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
         "import elver as ev\n"
         "rod = ev.Rod(0.4, ev.Circle(8e-3), ev.Material(young=1e6, poisson=0.45, density=1070.0),"
         " ev.Legendre(bending=2))\n"
-        "ev.view(ev.System(ev.Mechanism.clamped(rod)), port=18680)\n"
+        "shown = ev.view(ev.System(ev.Mechanism.clamped(rod)), port=18680, wait=False)\n"
+        "print(shown.url, flush=True)\n"
+        "shown.wait()\n"
         "print('ended')\n"
     )
     process = subprocess.Popen(
@@ -296,16 +298,12 @@ def test_ctrl_c_ends_cleanly(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
     )  # fmt: skip
 
-    def answers() -> bool:
-        try:
-            with urllib.request.urlopen("http://127.0.0.1:18680", timeout=5) as page:
-                return bool(page.status == 200)
-        except OSError:
-            return False
-
     try:
-        assert until(answers)
-        time.sleep(0.5)
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        with urllib.request.urlopen(address, timeout=PATIENCE) as page:
+            assert page.status == 200
+        time.sleep(0.5)  # it waits by now
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
     finally:

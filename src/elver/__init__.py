@@ -30,6 +30,7 @@ _HOME = {
     "elver.integrators": (
         "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
     ),
+    "elver.integrators.resolution": "check_resolution",
     "elver.integrators.simulate": "simulate state_at still",
     "elver.io": (
         "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save save_csv "
@@ -127,6 +128,7 @@ if TYPE_CHECKING:
         RungeKutta4,
         SemiImplicitEuler,
     )
+    from elver.integrators.resolution import check_resolution
     from elver.integrators.simulate import simulate, state_at, still
     from elver.io import (
         ContinuationStudy,

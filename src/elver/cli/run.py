@@ -52,7 +52,14 @@ def run_file(
         if "speed" in result:
             text += f", t = {result['end']:g} s in {result['wall']:.2f} s ({result['speed']:.3g} times real time)"
         console.print(f"[green]{result['status']}[/green]: {text}")
+        _show_resolution(console, result)
         console.print(f"  {target}", soft_wrap=True)
+
+
+def _show_resolution(console: Console, result: dict[str, Any]) -> None:
+    """Whether functions, nodes and step suffice, in one line."""
+    if result.get("resolution"):
+        console.print(f"  resolution: {result['resolution']}", markup=False, soft_wrap=True)
 
 
 def _target(file: Path, out: Path) -> Path:
@@ -79,6 +86,7 @@ def equilibrium_of_file(
 
 def _simulate(model: Model, study: SimulationStudy, target: Path) -> dict[str, Any]:
     from elver.dynamics.core import core
+    from elver.integrators.resolution import resolution_in_words
     from elver.integrators.simulate import simulate
     from elver.statics import equilibrium
 
@@ -101,6 +109,7 @@ def _simulate(model: Model, study: SimulationStudy, target: Path) -> dict[str, A
         "end": float(times[-1]),
         "wall": wall,
         "speed": float(times[-1] - times[0]) / wall,
+        "resolution": resolution_in_words(run, model.system),
     }
 
 
@@ -157,6 +166,7 @@ def _continue(model: Model, study: ContinuationStudy, target: Path) -> dict[str,
 
 def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
     from elver import io
+    from elver.integrators.resolution import resolution_in_words
     from elver.integrators.simulate import still
     from elver.io.toml_model import EquilibriumStudy
     from elver.statics import equilibrium
@@ -177,6 +187,7 @@ def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
         "stable": bool(found.stable),
         "iterations": int(found.iterations),
         "residual": float(found.residual),
+        "resolution": resolution_in_words(found),
     }
 
 
@@ -184,6 +195,7 @@ def _show_equilibrium(result: dict[str, Any]) -> None:
     console = Console(highlight=False)
     verdict = "[green]stable[/green]" if result["stable"] else "[yellow]not stable[/yellow]"
     console.print(f"equilibrium, {verdict}, {result['iterations']} Newton steps, residual {result['residual']:.1e}")
+    _show_resolution(console, result)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("part (tip of a rod)", "x [m]", "y [m]", "z [m]"):
         table.add_column(column, justify="left" if column.startswith("part") else "right")

@@ -32,7 +32,7 @@ from elver.mechanism import Branch, Frame, Joint
 from elver.rods import Grid, Rod
 from elver.system import System
 
-__all__ = ["RodFrames", "Segments", "floats", "ints"]
+__all__ = ["RodFrames", "Segments", "floats", "ints", "places"]
 
 Array = NDArray[np.float64]
 
@@ -187,7 +187,7 @@ class Segments:
             "active": ints(active),
             "component": ints(component),
             "slot_start": ints(slot_start),
-            "fixed": floats([_step(r) for r in self.rest]).reshape(-1, 4, 3),
+            "fixed": floats(_steps(self.rest)),
             "rest": floats(rest),
             "phi": floats(phi),
         }
@@ -262,8 +262,8 @@ class Segments:
         return found
 
 
-def _grids(system: System) -> dict[Rod, Grid]:
-    """Nodes of each rod, with those where a pose is wanted or where a field along the rod jumps."""
+def places(system: System) -> tuple[dict[Rod, list[float]], dict[Rod, list[float]]]:
+    """Arc lengths [m] on each rod where a pose is wanted (loads, joints, guides), and where actions begin or end."""
     mechanism = system.mechanism
     stations: dict[Rod, list[float]] = {rod: [] for rod in mechanism.rods}
     breaks: dict[Rod, list[float]] = {rod: [] for rod in mechanism.rods}
@@ -284,7 +284,13 @@ def _grids(system: System) -> dict[Rod, Grid]:
             for guide in (guide for span in part.spans for guide in span):
                 if isinstance(guide.part, Rod):
                     stations[guide.part].append(guide.s)
-    return {rod: rod.grid_with(stations=stations[rod], breaks=breaks[rod]) for rod in mechanism.rods}
+    return stations, breaks
+
+
+def _grids(system: System) -> dict[Rod, Grid]:
+    """Nodes of each rod, with those where a pose is wanted or where a field along the rod jumps."""
+    stations, breaks = places(system)
+    return {rod: rod.grid_with(stations=stations[rod], breaks=breaks[rod]) for rod in system.mechanism.rods}
 
 
 def _tied(system: System) -> list[Frame]:
@@ -310,10 +316,12 @@ def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, Array]:
     return np.einsum("i,mj,ijc->imc", h, C, rest), np.einsum("i,mj,ijk->imk", h, C, phi)
 
 
-def _step(rest: Array) -> Array:
-    """Rows of R, then p, of the step of an interval at rest with one moment; none is wanted of others."""
-    g = se3.exp(rest[0])
-    return np.vstack([g[:3, :3], g[:3, 3]])
+def _steps(rest: list[Array]) -> Array:
+    """Rows of R, then p, of each interval at rest with one moment, (intervals, 4, 3); none is wanted of others."""
+    if not rest:
+        return np.zeros((0, 4, 3))
+    g = se3.exp(np.array([moments[0] for moments in rest]))
+    return np.concatenate([g[:, :3, :3], g[:, None, :3, 3]], axis=1)
 
 
 def ints(values: Any) -> NDArray[np.int64]:

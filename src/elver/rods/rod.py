@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.errors import BadInput, finite, positive
 from elver.rods.basis import StrainBasis
 from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_name, is_plain, numbers, sample
-from elver.rods.jumps import warn_of_jumps
+from elver.rods.jumps import find_jumps, warn_of_jumps
 from elver.rods.material import Material
 from elver.rods.pieces import broken
 from elver.rods.section import CrossSection, SectionProperties, plain_dimensions, section_breaks
@@ -152,12 +152,24 @@ class Rod(Carried):
 
     def _check_jumps(self) -> None:
         """Warn where a plain function of the section or the rest strain jumps."""
-        ends, label = self.piece_ends, f"rod {self.name!r}:"
-        remedy = ", or describe the jump with Stepped(...)"
+        for name, function, unit in self._plain_fields():
+            remedy = ", or describe the jump with Stepped(...)"
+            warn_of_jumps(f"rod {self.name!r}: {name}", function, self.piece_ends, unit, remedy)
+
+    def _plain_fields(self) -> list[tuple[str, Callable[[Array], Array], str]]:
+        """Fields that are functions of which only values are known, with their names and units."""
+        found: list[tuple[str, Callable[[Array], Array], str]] = []
         if is_plain(self.rest):
-            warn_of_jumps(f"{label} rest", self.rest_strain, ends, "(1/m or m/m)", remedy)
+            found.append(("rest", self.rest_strain, "(1/m or m/m)"))
         for name, function in plain_dimensions(self.section, self.length):
-            warn_of_jumps(f"{label} {name} of its section", function, ends, "(SI units)", remedy)
+            found.append((f"{name} of its section", function, "(SI units)"))
+        return found
+
+    @property
+    def hidden_jumps(self) -> tuple[float, ...]:
+        """Places [m] where a plain function of the section or the rest strain jumps, and the rod has no break."""
+        found = [find_jumps(function, self.piece_ends) for _, function, _ in self._plain_fields()]
+        return tuple(sorted({s for jumps in found for jump in jumps for s in (jump.start, jump.end)}))
 
     def _check_basis(self) -> None:
         counts = tuple(self.basis.counts)

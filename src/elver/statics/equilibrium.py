@@ -346,7 +346,7 @@ def _positive(matrix: Array, kernels: Core, a: Arrays, u: Array) -> bool:
     """
     c, scale = kernels.coordinates, kernels.assembly.scale
     K, Z = _reduced(matrix, kernels)
-    if kernels.moves(a, u) and not (_symmetric(K) and np.all(np.linalg.eigvalsh(K) > 0.0)):
+    if kernels.moves(a, u) and not (_symmetric(K) and np.linalg.eigvalsh(K)[0] > 0.0):
         D, M = (Z.T @ (scale[:, None] * kernels.tangent(a, u, w)[:c, :c] * scale) @ Z for w in ((0, 1, 0), (0, 0, 1)))
         growth, slowest = gyroscopic_growth(M, D, K)
         return growth < 1e-6 and slowest > 1e-6

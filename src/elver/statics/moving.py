@@ -127,8 +127,8 @@ def _instants(kernels: Core, a: Arrays, u: Array) -> list[float]:
     system = kernels.system
     turning = [float(np.linalg.norm(a.twist[0, :3]))]
     turning += [abs(float(u[system.imposed_columns(part)[2]])) for part in system.imposed if part.unit == "rad"]
-    M = np.diag(kernels.tangent(a, u, (0.0, 0.0, 1.0)))[: kernels.coordinates]
-    own = np.sqrt(np.max(M * kernels.assembly.scale**2, initial=0.0) / kernels.assembly.energy)
+    M = kernels.tangent(a, u, (0.0, 0.0, 1.0))
+    own = np.sqrt(np.max(np.diag(M)[: kernels.coordinates] * kernels.assembly.scale**2) / kernels.assembly.energy)
     return [1.0 / rate for rate in turning if rate > 0.0] + [float(own)]
 
 

@@ -28,6 +28,7 @@ import numpy as np
 import xarray as xr
 
 from elver.errors import BadInput, ElverWarning
+from elver.integrators.resolution import resolution_in_words
 from elver.system import System
 from elver.viz.history import Cast, cast_of
 from elver.viz.measures import RAMP
@@ -209,6 +210,8 @@ def _header(shown: list[_Shown], title: str) -> str:
         run, status = one.run, str(one.run.attrs.get("status", ""))
         name = f"<b>{_escaped(one.name)}</b> {_badge(run)} " if several else ""
         parts.append(f"<p>{name}{_escaped(sentence_of(one.system, run))}</p>")
+        if one.system is not None and run.sizes.get("time", 0) and (told := resolution_in_words(run, one.system)):
+            parts.append(f"<p>Resolution: {_escaped(told)}.</p>")
         if status and status != "complete":
             killed = "it was still being computed, or was killed, when this page was made"
             why = _escaped(killed if status == "running" else status)

@@ -134,12 +134,14 @@ def _between(known: History, k: int, t: float, margin: float) -> tuple[Array, Ar
     x = (t - known.times[k]) / (known.times[k + 1] - known.times[k])
     window = np.arange(max(k - 1, 0), min(k + 3, known.times.size))
     times, place = known.times[window], k - int(window[0])
-    # motion of the base since the instant before, g = g0 exp(y)
-    y = _between_jets(times, np.array([_since(known, k, j) for j in map(int, window)]), place, x)
     q = _between_jets(times, np.array([_same_chart(known, k, j) for j in map(int, window)]), place, x)
-    g, T = se3.pose(known.base[k, :3], known.base[k, 3]) @ se3.exp(y[0]), se3.dexp(y[0])
-    base = np.vstack([g[:3, :3], g[:3, 3]])
-    twist = np.array([T @ y[1], T @ y[2] + se3.d_dexp(y[0], y[1]) @ y[1]])
+    base, twist = known.base[k], known.twist[k]
+    if np.any(known.twist[window]) or np.any(known.base[window] != base):
+        # motion of the base since the instant before, g = g0 exp(y)
+        y = _between_jets(times, np.array([_since(known, k, j) for j in map(int, window)]), place, x)
+        g, T = se3.pose(base[:3], base[3]) @ se3.exp(y[0]), se3.dexp(y[0])
+        base = np.vstack([g[:3, :3], g[:3, 3]])
+        twist = np.array([T @ y[1], T @ y[2] + se3.d_dexp(y[0], y[1]) @ y[1]])
     straight = [(1.0 - x) * v[k] + x * v[k + 1] for v in (known.multipliers, known.inputs)]
     return base, twist, q, straight[0], straight[1]
 

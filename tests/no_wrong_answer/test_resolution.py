@@ -202,3 +202,20 @@ def test_an_equilibrium_as_a_run_of_one_instant():
 def test_refined_rods_keep_their_breaks():
     rod = arm(ev.Legendre.kirchhoff(2), breaks=(0.13,))
     assert replace(rod, basis=ev.Legendre.kirchhoff(6)).piece_ends == rod.piece_ends
+
+
+@pytest.mark.parametrize(
+    "basis", [ev.Legendre.kirchhoff(3), ev.PiecewiseConstant.kirchhoff(9), ev.PiecewiseLinear.kirchhoff(5)]
+)
+def test_a_jump_that_nobody_told_of_is_seen(basis):
+    """Finer functions have a break there, so that the error is seen whatever the nodes; the advice names the place."""
+    with pytest.warns(ev.ElverWarning, match="jumps at s = 0.15 m"):
+        rod = ev.Rod(0.4, ev.Circle(lambda s: np.where(s < 0.15, 7e-3, 5e-3)), SOFT, basis, name="arm")
+    found = bent(rod)
+    about = ev.check_resolution(found)
+    exact = bent(
+        ev.Rod(0.4, ev.Circle(ev.Stepped((7e-3, 5e-3), at=(0.15,))), SOFT, ev.Legendre.kirchhoff(10), name="arm")
+    )
+    true = np.linalg.norm(found.tip[:3, 3] - exact.tip[:3, 3])
+    assert true / 3.0 < about.tip < 3.0 * true
+    assert about.sufficient or "breaks=[0.15]" in about.advice

@@ -84,11 +84,12 @@ def refine(system: System, functions: bool = True) -> Refinement:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ElverWarning)
         for rod in system.mechanism.rods:
-            finer = replace(rod, nodes=None)
             if functions and rod not in imposed:
                 jumps = rod.hidden_jumps
                 basis = enriched(ends_given(rod.basis) if jumps else rod.basis)
-                finer = replace(finer, basis=basis, breaks=(*rod.breaks, *jumps))
+                finer = replace(rod, basis=basis, breaks=(*rod.breaks, *jumps), nodes=None)
+            else:
+                finer = replace(rod, nodes=None)
             assert rod.nodes is not None  # a rod fills it in
             exchange[rod] = replace(finer, nodes=max(2 * rod.nodes, finer.nodes or 0))
     return refined_by(system, exchange)

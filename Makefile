@@ -47,7 +47,7 @@ demo: $(VENV)/.ready
 	@echo "  $(BIN)/elver view out/demo/tendon-arm.toml"
 
 lint: setup
-	$(BIN)/ruff check src tests gallery benchmarks docs
+	$(BIN)/ruff check src tests gallery benchmarks docs studies
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -102,7 +102,10 @@ class Case:
         return 2.0 * (self.l * LENGTH) ** 2 / RADIUS * np.sqrt(self.mu * STEEL.density / (self.k * STEEL.young))
 
 
-def rod(case: Case = Case()) -> ev.Rod:  # noqa: B008 (a frozen value)
+SOURCE = Case()
+
+
+def rod(case: Case = SOURCE) -> ev.Rod:
     """Its basis serves the start only: shooting has none."""
     material = ev.Material(young=case.k * STEEL.young, poisson=STEEL.poisson, density=case.mu * STEEL.density)
     return ev.Rod(case.l * LENGTH, ev.Circle(RADIUS), material, ev.Legendre.planar(8), name="arm")
@@ -185,7 +188,7 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     coords: dict[str, Any] = {}
 
     # growth of one shoot
-    star = Case()
+    star = SOURCE
     steps = np.geomspace(20e-3, 0.1e-3, 24 if quick else 80)
     growth = np.array([shooting_growth(star.system, step) for step in steps])
     coords["step"] = ("step", steps, {"units": "s"})

@@ -93,3 +93,13 @@ def test_what_a_cable_cannot_run_over_is_told() -> None:
     cable = ev.Tendon([("world", (0.1, 0.0, 0.0)), (other, (0.0, 0.1, 0.0))], name="c")
     with pytest.raises(ev.BadInput, match="'c' acts on the body 'other', which is not in this mechanism"):
         ev.System(ev.Mechanism([ev.Revolute("world", link)]), actuators=[cable])
+
+
+def test_guides_at_one_place_are_named():
+    """A span of no length has no direction: told when the robot is built, not as numbers that are not finite."""
+    soft = ev.Material(1e6, poisson=0.45, density=1070.0)
+    rod = ev.Rod(0.4, ev.Circle(8e-3), soft, ev.Legendre(bending=4), name="arm")
+    cable = ev.Tendon([("world", (0.4, 0.0, 0.0)), ev.Frame(rod, "tip")], name="cable")
+    system = ev.System(ev.Mechanism.clamped(rod), actuators=[cable], loads=[ev.Gravity()])
+    with pytest.raises(ev.BadInput, match=r"'cable' runs from world to arm at tip, which are at the same place"):
+        ev.equilibrium(system, {cable: 1.0})

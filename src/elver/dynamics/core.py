@@ -129,6 +129,14 @@ class Core:
         u = self.system.input_vector(self.system.signals(None), 0.0)
         rest = arrays(self.system.rest())
         entry.evaluate_residual(self.robot, rest.base, rest.twist, rest.q, rest.multipliers, u, 1)
+        if np.any(none := ~np.isfinite(self.work.span).all(axis=1)):
+            cables = [part for part in self.system.actuators if getattr(part, "spans", ())]
+            guides = [(part.name, a.label, b.label) for part in cables for a, b in part.spans]
+            name, first, second = guides[int(np.argmax(none))]
+            raise BadInput(
+                f"{name!r} runs from {first} to {second}, which are at the same place at the start: a span of 0 m has "
+                "no direction; move one of the two guides, leave one out, or start the joints elsewhere"
+            )
         self.program.tendon_length[:] += self.work.tendon_span
 
     def _reduce_rows(self) -> None:

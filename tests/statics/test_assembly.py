@@ -5,7 +5,8 @@ import pytest
 
 import elver as ev
 from elver.dynamics.core import arrays, core
-from elver.statics.closing import check_closed, gap
+from elver.statics.closing import check_closed
+from elver.statics.gaps import gap
 
 TENS_OF_DEGREES = [(0.3, 2.5), (2.5, 0.3), (0.0, 0.0), (-1.0, 1.0), (np.pi, 0.0), (np.pi / 2, np.pi / 2)]
 

@@ -44,7 +44,8 @@ def test_the_smallest_eigenvalue_vanishes_at_the_euler_load(ends):
     straight = ev.equilibrium(system, {"P": 0.0})
 
     def smallest(load):
-        return ev.stability(system, ev.equilibrium(system, {"P": load}, guess=straight)).eigenvalues[0]
+        found = ev.equilibrium(system, {"P": load}, guess=straight, branch="connected")
+        return ev.stability(system, found).eigenvalues[0]
 
     below, above = smallest(0.9999 * critical), smallest(1.0001 * critical)
     assert below > 0.0 > above
@@ -57,7 +58,8 @@ def test_a_column_in_space_buckles_either_way_at_once():
     system = column("clamped-free", ev.Legendre.kirchhoff(8))
     critical = analytic.euler_load("clamped-free", L, EI)
     straight = ev.equilibrium(system, {"P": 0.0})
-    beyond = ev.stability(system, ev.equilibrium(system, {"P": 1.02 * critical}, guess=straight))
+    straight = ev.equilibrium(system, {"P": 1.02 * critical}, guess=straight, branch="connected")
+    beyond = ev.stability(system, straight)
     assert not beyond.stable
     assert np.sum(beyond.eigenvalues < 0.0) == 2
     assert beyond.eigenvalues[0] == pytest.approx(beyond.eigenvalues[1], rel=1e-9)
@@ -150,7 +152,10 @@ def test_the_limit_load_is_the_largest_reaction_of_an_arch_that_is_pushed(snappi
     height = middle_height(system, limit.equilibrium)
 
     def reaction(y):
-        return ev.equilibrium(arch(middle=y), {"P": 0.0}).multipliers["middle/force_y"]
+        held, near = arch(middle=y), limit.equilibrium.state
+        symmetric = held.rest().with_(q=near.q, g=near.g)
+        found = ev.equilibrium(held, {"P": 0.0}, guess=symmetric, branch="connected")
+        return found.multipliers["middle/force_y"]
 
     around = [reaction(height + d) for d in (-0.01, -1e-3, 0.0, 1e-3, 0.01)]
     # a multiplier is what the rod exerts on its support: an arch pushed down pushes up
@@ -171,7 +176,7 @@ def test_a_load_beyond_the_limit_point_says_how_far_one_came(snapping):
     system, branch = snapping
     limit = branch.points[1].value
     with pytest.raises(ev.NotConverged, match=r"beyond \d+\.\d % of the inputs.*continuation") as caught:
-        ev.equilibrium(system, {"P": 1.5 * limit})
+        ev.equilibrium(system, {"P": 1.5 * limit}, branch="connected")
     last = caught.value.result
     assert 0.9 * limit < last.inputs[0] <= limit  # the last load in balance, and its shape
     assert last.residual < 1e-9
@@ -186,6 +191,6 @@ def test_the_verdict_on_a_couple_fixed_in_space_is_that_of_the_vibrations(turn: 
     EI = rod.stiffness([0.0])[0, 2]
     couple = ev.PointWrench(rod, moment=(0.0, 0.0, 2.0 * np.pi * EI * turn))
     system = ev.System(ev.Mechanism.clamped(rod), loads=[couple])
-    bent = ev.equilibrium(system)
+    bent = ev.equilibrium(system, branch="connected")
     grows = ev.modes(system, bent.state, count=rod.n).damping.min() < -1e-5
     assert bent.stable == ev.stability(system, bent).stable == (not grows)

@@ -13,11 +13,11 @@ MATERIAL = ev.Material(young=5e7, poisson=0.5, density=1000.0)
 EI = 5e7 * np.pi / 4.0 * RADIUS**4
 
 
-def tip(basis, force=(0.0, 0.0, 0.0), moment=(0.0, 0.0, 0.0), nodes=None, integration=None):
+def tip(basis, force=(0.0, 0.0, 0.0), moment=(0.0, 0.0, 0.0), nodes=None, integration=None, **options):
     """Tip of a clamped rod under a dead wrench at its end."""
     rod = ev.Rod(L, ev.Circle(RADIUS), MATERIAL, basis, nodes=nodes, integration=integration or ev.Magnus())
     load = ev.PointWrench(rod, force=force, moment=moment)
-    return ev.equilibrium(ev.System(ev.Mechanism.clamped(rod), loads=[load])).tip
+    return ev.equilibrium(ev.System(ev.Mechanism.clamped(rod), loads=[load]), **options).tip
 
 
 def elastica_error(basis):
@@ -45,8 +45,8 @@ EVERY_BASIS = [
 
 @pytest.mark.parametrize("basis", EVERY_BASIS, ids=lambda b: f"{type(b).__name__}-{sum(map(bool, b.counts))}")
 def test_a_tip_couple_closes_the_circle(basis):
-    # rounding: every basis holds the constant, so the arc is exact
-    g = tip(basis, moment=(0.0, 0.0, 2.0 * np.pi * EI / L))
+    # rounding: every basis holds the constant, so the arc is exact; under a couple fixed in space it flutters
+    g = tip(basis, moment=(0.0, 0.0, 2.0 * np.pi * EI / L), branch="connected")
     np.testing.assert_allclose(g, np.eye(4), atol=1e-10)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -184,7 +185,9 @@ def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
         "q": dict(zip(model.system.coordinate_names, found.state.q.tolist())),
         "multipliers": found.multipliers,
         "inputs": dict(zip(names, found.inputs.tolist())),
-        "stable": bool(found.stable),
+        "stable": found.stable,
+        "motion": found.motion,
+        "potential": found.potential,
         "iterations": int(found.iterations),
         "residual": float(found.residual),
         "resolution": resolution_in_words(found),
@@ -193,7 +196,9 @@ def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
 
 def _show_equilibrium(result: dict[str, Any]) -> None:
     console = Console(highlight=False)
-    verdict = "[green]stable[/green]" if result["stable"] else "[yellow]not stable[/yellow]"
+    verdict = "[green]stable[/green]" if result["stable"] is True else "[yellow]not stable[/yellow]"
+    if result["stable"] == "neutral":
+        verdict = f"[yellow]neutral[/yellow] (nothing resists {escape(result['motion'])})"
     console.print(f"equilibrium, {verdict}, {result['iterations']} Newton steps, residual {result['residual']:.1e}")
     _show_resolution(console, result)
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -37,8 +37,8 @@ from elver.kernels.march import march_for
 from elver.lie import so3
 from elver.mechanism import Driven
 from elver.results.history import base_name, remember
+from elver.statics import Equilibrium, equilibrium
 from elver.statics.closing import check_closed
-from elver.statics.equilibrium import Equilibrium, equilibrium
 from elver.system import Inputs, State, System, situation
 
 __all__ = ["simulate", "state_at", "still"]
@@ -288,7 +288,7 @@ def still(found: Equilibrium) -> xr.Dataset:
     names = ("elver_version", "conventions", "model", "model_not_stored")
     kept = {key: record.attributes[key] for key in names if key in record.attributes}
     title = system.title or f"elver equilibrium of {', '.join(part.name for part in system.mechanism.parts)}"
-    return run.assign_attrs(title=title, stable=bool(found.stable), **kept, status="complete")
+    return run.assign_attrs(title=title, stable=found.stable, **kept, status="complete")
 
 
 def _first(

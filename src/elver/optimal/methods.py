@@ -196,7 +196,9 @@ def _modes(task: _Task, guess: Guess, **options: Any) -> RodShape:
             q = rest.q.copy()
             q[system.coordinates(rod)] = project(rod, strain_of(guess, problem, system))
             start = rest.with_(q=q)
-    found = equilibrium(system, inputs=task.inputs, guess=start, **options)
+    with warnings.catch_warnings():  # of an unstable shape the answer itself warns, if it is the answer
+        warnings.filterwarnings("ignore", "equilibrium: the shape found is unstable", ElverWarning)
+        found = equilibrium(system, inputs=task.inputs, guess=start, **options)
     seconds = perf_counter() - started
     q = found.state.q[system.coordinates(rod)]
     strain: StrainField = lambda s: rod.strain(s, q)  # noqa: E731
@@ -212,7 +214,7 @@ def _modes(task: _Task, guess: Guess, **options: Any) -> RodShape:
     at = np.array([found.pose(rod, float(point)) for point in points])
     energy = float(weights @ (density + sections.load_energy(at)))
     energy -= float(problem.tip_wrench.dead[3:] @ g[-1, :3, 3] + problem.base_wrench.dead[3:] @ g[0, :3, 3])
-    stable = found.stable or bool(np.min(stability(system, found).eigenvalues) > -_NEUTRAL * scale)
+    stable = found.stable is not False or bool(np.min(stability(system, found).eigenvalues) > -_NEUTRAL * scale)
     return RodShape("modes", problem, s, g, xi, stress, energy, found.iterations, seconds, stable, found, strain)
 
 

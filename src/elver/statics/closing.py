@@ -14,85 +14,31 @@ Theory: docs/theory/statics.md, eq. (closing), (assembly).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import SpooledTendon
 from elver.dynamics.core import Arrays, Core, arrays, closures_along, core
 from elver.errors import BadInput, NotConverged
 from elver.lie import se3
 from elver.mechanism import Driven, Joint
+from elver.statics.gaps import cannot_close, gap, named, rows_of, units, widest
 from elver.system import Balanced, Inputs, State, System, situation
 
-__all__ = ["Gap", "assemble", "check_closed", "close", "closed", "gap", "gaps", "project", "relax", "retract", "widest"]
+__all__ = ["assemble", "bows", "check_closed", "close", "closed", "project", "relax", "retract"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 REACHED = 1e-2  # rad or lengths of the robot: a gap that Newton closes exactly
 _BEND = 0.5  # rad over the rod: curvature of the shapes to start from
 _SOFTNESS = (1.0, 0.1, 0.01, 1e-3, 1e-4)  # w, in units of EI/L per L² or rad²
+_BOWS = (1.0, 2.0, 3.0)  # L times the largest curvature of shapes whose ends have come together, by degree
+_FEW = 3  # rods, which are bowed first, and relaxed where that does not close them
 _FURTHER = 12  # starts with joints turned at random, where the first ones do not close
 _EXACT, _CLOSED = 1e-12, 1e-8  # rad or lengths of the robot: wanted, and taken where rounding of the inputs forbids it
 # A run may start from a state that was read from a file with six digits; more than that is a mistake.
 _OPEN, _OPENING = 1e-6, 1e-4  # rad or L, and per second
-
-
-@dataclass(frozen=True)
-class Gap:
-    """How far one closure is from being met."""
-
-    label: str
-    metres: float
-    radians: float
-
-    def __str__(self) -> str:
-        return f"{self.label} is open by {self.metres:.3g} m and {self.radians:.3g} rad"
-
-
-# Gaps ---------------------------------------------------------------------------------------------------------------
-
-
-def gap(kernels: Core, a: Arrays, u: Array) -> float:
-    """Largest violation of a closure, in rad or in lengths of the robot."""
-    return float(np.max(np.abs(_rows(kernels, a, u)), initial=0.0))
-
-
-def gaps(kernels: Core, a: Arrays, u: Array) -> tuple[Gap, ...]:
-    """The gap of every closure and of every wound tendon."""
-    return _named(kernels, _rows(kernels, a, u))
-
-
-def widest(found: tuple[Gap, ...], length: float) -> Gap:
-    """The gap that is largest, in lengths of the robot [m] or in rad."""
-    return max(found, key=lambda one: max(one.metres / length, one.radians))
-
-
-def _named(kernels: Core, rows: Array) -> tuple[Gap, ...]:
-    program, L, found = kernels.program, kernels.assembly.length, []
-    angular = np.array([unit == "N m" for _, unit in kernels.system.multipliers], dtype=bool)
-    for k, (first, count) in enumerate(program.closure_rows):
-        own, turns = rows[first : first + count], angular[first : first + count]
-        radians = float(np.linalg.norm(own[turns]))
-        found.append(Gap(kernels._closure_label(k), L * float(np.linalg.norm(own[~turns])), radians))
-    spools = [part for part in kernels.system.actuators if isinstance(part, SpooledTendon)]
-    for part, row in zip(spools, rows[len(program.row_axes) :], strict=True):
-        found.append(Gap(f"wound tendon {kernels.system.label(part)!r}", L * abs(float(row)), 0.0))
-    return tuple(found)
-
-
-def _rows(kernels: Core, a: Arrays, u: Array) -> Array:
-    """Ψ in rad and lengths of the robot; rows that were dropped are zero."""
-    unloaded = Arrays(a.base, a.twist, a.q, np.zeros(kernels.rows))
-    return kernels.residual(unloaded, u, jets=1)[kernels.coordinates :] / units(kernels)
-
-
-def units(kernels: Core) -> Array:
-    """1 rad for orientations, the length of the robot for positions and cables."""
-    L = kernels.assembly.length
-    return np.array([1.0 if unit == "N m" else L for _, unit in kernels.system.multipliers])
 
 
 # Positions ----------------------------------------------------------------------------------------------------------
@@ -119,7 +65,7 @@ def assemble(
     a = arrays(start)
     kernels.residual(a, u)  # imposed coordinates take their values and rates
     if kernels.rows:
-        a = closed(kernels, a, u)
+        a = closed(kernels, a, u, keep=guess is not None)
         left = gap(kernels, a, u)
         state = _seen(a, start)
         if left > _CLOSED:
@@ -128,19 +74,9 @@ def assemble(
     return _seen(a, start)
 
 
-def cannot_close(kernels: Core, a: Arrays, u: Array) -> str:
-    """What to say of a shape that does not meet the closures."""
-    worst = widest(gaps(kernels, a, u), kernels.assembly.length)
-    return (
-        f"the closures cannot be met: in the nearest shape found, {worst}; move the ends nearer, lengthen the parts, "
-        + ("impose other motions, or fewer, " if kernels.system.imposed else "")
-        + "or free a joint or a strain"
-    )
-
-
-def closed(kernels: Core, a: Arrays, u: Array) -> Arrays:
-    """A shape that meets the closures exactly, near ``a`` if that is possible; else the nearest found."""
-    if gap(kernels, a, u) < REACHED:
+def closed(kernels: Core, a: Arrays, u: Array, keep: bool = False) -> Arrays:
+    """A shape that meets the closures exactly, near ``a`` if that is possible (if ``keep``, from however far)."""
+    if keep or gap(kernels, a, u) < REACHED:
         near = project(kernels, a, u)
         if gap(kernels, near, u) < 1e-9:
             return near
@@ -176,26 +112,45 @@ def free_coordinates(kernels: Core) -> NDArray[np.bool_]:
 
 
 def project(kernels: Core, a: Arrays, u: Array, iterations: int = 20) -> Arrays:
-    """The nearest shape that meets the closures, by Newton with steps of least energy."""
+    """The nearest shape that meets the closures: Newton with steps of least energy, damped where whole ones fail."""
     if not kernels.rows:
         return a
     free, scale, unit = free_coordinates(kernels), kernels.assembly.scale, units(kernels)
     c = kernels.coordinates
     soft = np.linalg.inv(_stiffness(kernels)[np.ix_(free, free)] + 1e-3 * np.eye(int(free.sum())))
-    left = gap(kernels, a, u)
+
+    def beyond(a: Arrays, damping: float) -> Arrays:
+        J = (kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[c:, :c] * scale / unit[:, None])[:, free]
+        yields = J @ soft @ J.T
+        yields += damping * np.trace(yields) / len(yields) * np.eye(len(yields))
+        step = np.zeros(c)
+        step[free] = -soft @ J.T @ np.linalg.lstsq(yields, rows_of(kernels, a, u), rcond=1e-10)[0]
+        step *= min(1.0, 0.5 / max(float(np.max(np.abs(step))), 1e-300))
+        return retract(kernels, a, scale * step)
+
+    start, left = a, gap(kernels, a, u)
     for _ in range(iterations):
         if left < _EXACT:
-            break
-        J = (kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[c:, :c] * scale / unit[:, None])[:, free]
-        step = np.zeros(c)
-        step[free] = -soft @ J.T @ np.linalg.lstsq(J @ soft @ J.T, _rows(kernels, a, u), rcond=1e-10)[0]
-        step *= min(1.0, 0.5 / max(float(np.max(np.abs(step))), 1e-300))
-        moved = retract(kernels, a, scale * step)
+            return a
+        moved = beyond(a, 0.0)
         now = gap(kernels, moved, u)
         if not now < 2.0 * left or (now >= left and left < 1e-9):
             break
         a, left = moved, now
-    return a
+    if left < 1e-9:
+        return a
+    near, damping = start, 1e-2
+    for _ in range(4 * iterations):
+        before = float(np.linalg.norm(rows_of(kernels, near, u)))
+        moved = beyond(near, damping)
+        after = float(np.linalg.norm(rows_of(kernels, moved, u)))
+        if after < before:
+            near, damping = moved, (0.2 * damping if after < 0.9 * before else damping)
+            if after < 1e-10 or (after > 0.9999 * before and after > REACHED):
+                break
+        elif (damping := 5.0 * damping) > 1e6:
+            break
+    return near if gap(kernels, near, u) < left else a
 
 
 def close(kernels: Core, start: Arrays, u: Array) -> Arrays:
@@ -204,14 +159,34 @@ def close(kernels: Core, start: Arrays, u: Array) -> Arrays:
     def merit(a: Arrays) -> tuple[float, float]:
         return round(gap(kernels, a, u), 2), _energy(kernels, a)
 
-    found = [relax(kernels, seed, u) for seed in _seeds(kernels, start)]
+    few = len(kernels.system.mechanism.rods) <= _FEW
+    found = [project(kernels, seed, u) for seed in bows(kernels, start)] if few else []
+    if not found or min(gap(kernels, a, u) for a in found) > REACHED:
+        found += [relax(kernels, seed, u) for seed in _seeds(kernels, start)]
     found += [project(kernels, seed, u) for seed in _rings(kernels, start)]
     best = min(found, key=merit)
+    if not few and gap(kernels, best, u) > REACHED:
+        best = min([best, *(project(kernels, seed, u) for seed in bows(kernels, start))], key=merit)
     for seed in _turned(kernels, start):
         if gap(kernels, best, u) < REACHED:
             break
         best = min(best, relax(kernels, seed, u), key=merit)
     return best
+
+
+def bows(kernels: Core, start: Arrays) -> Iterator[Arrays]:
+    """The start with rods bowed to either side about each axis: as an arc, as an S and as a bow between clamps.
+
+    A straight rod cannot bring its ends together to first order but by pressing; these are the first of its buckling
+    modes, with curvatures P₀, P₁ and P₂ of Legendre.
+    """
+    for degree, angle in enumerate(_BOWS):
+        for component in (1, 2):
+            bend = angle * bent(kernels, component, degree=degree)
+            for sign in (1.0, -1.0) if np.any(bend) else ():
+                q = start.q.copy()
+                q[0] += sign * bend
+                yield Arrays(start.base, start.twist, q, start.multipliers)
 
 
 def _seeds(kernels: Core, start: Arrays) -> list[Arrays]:
@@ -242,15 +217,16 @@ def _bent_aside(kernels: Core, start: Arrays, angles: Sequence[float]) -> list[A
     return seeds
 
 
-def bent(kernels: Core, component: int, signs: Array | None = None) -> Array:
-    """Coordinates (n,) of rods bent about one axis by 1 rad over their length, each times its sign."""
+def bent(kernels: Core, component: int, signs: Array | None = None, degree: int = 0) -> Array:
+    """Coordinates (n,) of rods with the curvature P_degree(2s/L - 1)/L about one axis, each times its sign."""
     system, bend = kernels.system, np.zeros(kernels.n)
     rods = system.mechanism.rods
     for rod, sign in zip(rods, np.ones(len(rods)) if signs is None else signs, strict=True):
         own = np.arange(kernels.n)[system.coordinates(rod)][rod.component == component]
         if own.size:
             functions = rod.functions(rod.grid.s)[:, rod.component == component]
-            bend[own] = sign * np.linalg.lstsq(functions, np.ones(rod.grid.s.size), rcond=None)[0] / rod.length
+            along = np.polynomial.Legendre.basis(degree)(2.0 * rod.grid.s / rod.length - 1.0)
+            bend[own] = sign * np.linalg.lstsq(functions, along, rcond=None)[0] / rod.length
     return bend
 
 
@@ -286,7 +262,7 @@ def relax(kernels: Core, a: Arrays, u: Array) -> Arrays:
             x = np.concatenate([np.zeros(c - kernels.n), (a.q[0] - slack) / scale[c - kernels.n :]])
             J = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[c:, :c] * scale / unit[:, None]
             J[:, frozen] = 0.0
-            psi = _rows(kernels, a, u)
+            psi = rows_of(kernels, a, u)
             step = -np.linalg.solve(K + J.T @ J / w + damping * np.eye(c), K @ x + J.T @ psi / w)
             step[frozen] = 0.0
             step *= min(1.0, 1.5 / max(float(np.max(np.abs(step))), 1e-300))
@@ -301,7 +277,7 @@ def relax(kernels: Core, a: Arrays, u: Array) -> Arrays:
                 damping *= 8.0
                 if damping > 1e8:
                     break
-    return Arrays(a.base, a.twist, a.q, energy * _rows(kernels, a, u) / (_SOFTNESS[-1] * unit))
+    return Arrays(a.base, a.twist, a.q, energy * rows_of(kernels, a, u) / (_SOFTNESS[-1] * unit))
 
 
 def _stiffness(kernels: Core) -> Array:
@@ -313,7 +289,7 @@ def _stiffness(kernels: Core) -> Array:
 
 
 def _merit(kernels: Core, a: Arrays, u: Array, w: float) -> float:
-    psi = _rows(kernels, a, u)
+    psi = rows_of(kernels, a, u)
     return _energy(kernels, a) + float(psi @ psi) / (2.0 * w)
 
 
@@ -367,7 +343,7 @@ def _with_rates(kernels: Core, state: State, inputs: Inputs | None) -> State:
 
 
 def _speed(kernels: Core, rows: Array) -> str:
-    worst = widest(_named(kernels, rows), kernels.assembly.length)
+    worst = widest(named(kernels, rows), kernels.assembly.length)
     return f"{worst.label} opens at {worst.metres:.3g} m/s and {worst.radians:.3g} rad/s"
 
 
@@ -381,9 +357,9 @@ def check_closed(system: System, state: State, inputs: Inputs | None = None) -> 
         return
     u = system.input_vector(system.signals(inputs), state.time)
     a = arrays(state)
-    rows = _rows(kernels, a, u)
+    rows = rows_of(kernels, a, u)
     if np.max(np.abs(rows)) > _OPEN:
-        worst = widest(_named(kernels, rows), kernels.assembly.length)
+        worst = widest(named(kernels, rows), kernels.assembly.length)
         raise BadInput(
             f"the start does not meet its closures: {worst}; start from equilibrium(...) or assemble(...) with the "
             "inputs of the first instant"

@@ -26,7 +26,10 @@ from elver.errors import BadInput, NotConverged, finite, positive
 from elver.mechanism import Part
 from elver.rods.fields import Station
 from elver.statics.closing import retract
-from elver.statics.equilibrium import Equilibrium, _at_rest, _reduced, _symmetric, equilibrium
+from elver.statics.equilibrium import Equilibrium
+from elver.statics.moving import at_rest
+from elver.statics.search import equilibrium
+from elver.statics.verdict import reduced, symmetric
 from elver.system import Inputs, System
 
 __all__ = ["Branch", "BranchPoint", "continuation"]
@@ -105,8 +108,8 @@ class _Path:
 
     def spectrum(self, a: Arrays, p: float) -> tuple[Array, Array]:
         """Eigenvalues of the constrained Hessian (ascending real parts) and modes in scaled unknowns."""
-        K, Z = _reduced(self.core.tangent(a, self.inputs(p), (1.0, 0.0, 0.0), jets=1), self.core)
-        if _symmetric(K):
+        K, Z = reduced(self.core.tangent(a, self.inputs(p), (1.0, 0.0, 0.0), jets=1), self.core)
+        if symmetric(K):
             values, vectors = np.linalg.eigh(0.5 * (K + K.T))
         else:
             complex_values, complex_vectors = np.linalg.eig(K)
@@ -156,7 +159,7 @@ def continuation(
     else:
         signals[channel] = float(start)
         keyed = dict(zip(system.channels, signals, strict=True))
-        first = equilibrium(system, keyed, tolerance=tolerance)
+        first = equilibrium(system, keyed, tolerance=tolerance, branch="connected")
     u = first.inputs.copy()
     begin = float(u[channel])
     if not np.isfinite(stop) or (stop == begin and direction is None):
@@ -191,7 +194,7 @@ def _follow(
     max_points: int,
     tolerance: float,
 ) -> Branch:
-    a, p = _at_rest(first.state), begin
+    a, p = at_rest(first.state), begin
     values, _ = path.spectrum(a, p)
     t = np.zeros(path.scale.size)
     t[-1] = 1.0 if stop > begin else -1.0

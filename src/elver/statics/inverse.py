@@ -28,7 +28,9 @@ from elver.mechanism import Hold, Part
 from elver.rods import Rod
 from elver.rods.fields import Station
 from elver.statics.closing import retract
-from elver.statics.equilibrium import Equilibrium, _at_rest, _newton, _Solver, equilibrium
+from elver.statics.equilibrium import Equilibrium, Solver, newton
+from elver.statics.moving import at_rest
+from elver.statics.search import equilibrium
 from elver.statics.target import Target, input_units, response
 from elver.system import Inputs, System
 
@@ -135,19 +137,19 @@ class _Search:
         self.rows = np.where(target.turns, 1.0, self.core.assembly.length)
         kept = [isinstance(part, Imposed | SpooledTendon) for part in parts]
         self.origin = np.where(kept, start.inputs[chosen], 0.0)
-        self.solver = _Solver(system, min(1e-10, 0.1 * tolerance), 40)
+        self.solver = Solver(system, min(1e-10, 0.1 * tolerance), 40)
 
     def toward_target(self, now: Equilibrium) -> _Near:
         """From equilibrium to equilibrium, each nearer to the target."""
         target, kernels, chosen, unit = self.target, self.core, self.chosen, self.unit
         c, scale = kernels.coordinates, kernels.assembly.scale
-        gap = target.gap(_at_rest(now.state))
+        gap = target.gap(at_rest(now.state))
         history = [float(np.max(np.abs(gap), initial=0.0))]
         damping = 1e-2
         while len(history) <= self.most and history[-1] >= self.tolerance:
             # linear answer of the gap to the inputs
-            answer = response(kernels, _at_rest(now.state), now.inputs, chosen)
-            A = target.gradient(_at_rest(now.state)) @ answer[:c] * unit / self.rows[:, None]
+            answer = response(kernels, at_rest(now.state), now.inputs, chosen)
+            A = target.gradient(at_rest(now.state)) @ answer[:c] * unit / self.rows[:, None]
             y = (now.inputs[chosen] - self.origin) / unit
             b = A @ y - gap / self.rows
             # the whole way to the least norm if that helps, else damped steps toward the target
@@ -160,7 +162,7 @@ class _Search:
                 if float(np.max(np.abs(step[:c] / scale))) < _LONGEST_MOVE:
                     better = self._moved(now, step, self.origin + new * unit)
                     if better is not None:
-                        moved_gap = target.gap(_at_rest(better.state))
+                        moved_gap = target.gap(at_rest(better.state))
                         if np.linalg.norm(moved_gap / self.rows) < 0.999 * np.linalg.norm(gap / self.rows):
                             damping *= 0.25 if attempt == 1 else 1.0
                             break
@@ -176,9 +178,9 @@ class _Search:
         """The equilibrium at other inputs, from where the linear model expects it."""
         u, c = now.inputs.copy(), self.core.coordinates
         u[self.chosen] = np.where(self.pulls, np.maximum(values, 0.0), values)
-        expected = retract(self.core, _at_rest(now.state), step[:c])
+        expected = retract(self.core, at_rest(now.state), step[:c])
         expected.multipliers[:] += step[c:]
-        return _newton(self.system, expected, u, now.state.time, self.solver)
+        return newton(self.system, expected, u, now.state.time, self.solver)
 
     def from_target(self, now: Equilibrium, hold: Hold) -> Equilibrium | None:
         """The part is held at the target first, driven coordinates let go; then the reaction of the hold is taken away
@@ -194,7 +196,7 @@ class _Search:
                 loose = System(mechanism, [part for part in system.actuators if part not in let_go], system.loads)
                 state = loose.rest(now.state.time).with_(q=now.state.q, g=now.state.g)
                 others = {part: value for part, value in given.items() if part not in let_go}
-                held = equilibrium(loose, others, guess=state, tolerance=self.solver.tolerance)
+                held = equilibrium(loose, others, guess=state, branch="connected", tolerance=self.solver.tolerance)
                 goal = System(mechanism, system.actuators, system.loads)
                 kernels = core(goal)
             except (NotConverged, BadInput):
@@ -203,7 +205,7 @@ class _Search:
         is_hold = np.zeros(kernels.rows, dtype=bool)
         is_hold[first : first + hold.rows] = True
         keep = np.concatenate([np.ones(kernels.coordinates, dtype=bool), ~is_hold])
-        a, u = _at_rest(held.state), now.inputs.copy()
+        a, u = at_rest(held.state), now.inputs.copy()
         for k in chosen:
             part = system.channels[k]
             if isinstance(part, Imposed):
@@ -221,7 +223,7 @@ class _Search:
             reached += step
         own = replace(a, multipliers=a.multipliers[~is_hold])
         u[chosen] = np.where(self.pulls, np.maximum(u[chosen], 0.0), u[chosen])
-        return _newton(system, own, u, now.state.time, self.solver)
+        return newton(system, own, u, now.state.time, self.solver)
 
     def _released(
         self, kernels: Core, a: Arrays, u: Array, keep: NDArray[np.bool_], is_hold: NDArray[np.bool_], reaction: Array

@@ -7,10 +7,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, core, energy, observe_states
+from elver.dynamics.core import Arrays, core, observe_states
 from elver.errors import BadInput, NotConverged
-from elver.statics.closing import REACHED, bent, gap, project, relax, turned
-from elver.statics.equilibrium import Equilibrium, _at_rest, _copy, _finish, _newton, _Solver
+from elver.statics.closing import REACHED, bent, project, relax, turned
+from elver.statics.equilibrium import Equilibrium, Solver, copied, finish, newton
+from elver.statics.moving import at_rest
+from elver.statics.gaps import gap
 from elver.statics.settling import settle
 from elver.system import Inputs, System
 
@@ -40,14 +42,14 @@ def assembly_modes(
     for name, value in (("count", count), ("starts", starts)):
         if int(value) != value or value < 1:
             raise BadInput(f"{name} = {value}: give a whole number >= 1")
-    solver = _Solver(system, tolerance, 40)
+    solver = Solver(system, tolerance, 40)
     kernels, random = core(system), np.random.default_rng(seed)
     rest = system.rest()
     u = system.input_vector(system.signals(inputs), rest.time)
     modes: list[tuple[Array, Equilibrium]] = []
 
     def keep(found: Equilibrium | None) -> None:
-        if found is None or not (found.stable or unstable):
+        if found is None or not (found.stable is not False or unstable):
             return
         points = _points(system, found)
         if all(np.max(np.abs(points - other)) > _SAME * kernels.assembly.length for other, _ in modes):
@@ -55,7 +57,7 @@ def assembly_modes(
 
     nearest = np.inf
     for k in range(1 + int(starts)):
-        a = _at_rest(rest) if k == 0 else _random_start(system, random)
+        a = at_rest(rest) if k == 0 else _random_start(system, random)
         if kernels.rows:
             kernels.residual(a, u, jets=1)  # imposed coordinates take their values
             # by the smallest motion, since relaxing a random start first would lead all of them to one shape
@@ -65,11 +67,12 @@ def assembly_modes(
             nearest = min(nearest, gap(kernels, a, u))
             if gap(kernels, a, u) > REACHED:
                 continue
-        near = _newton(system, _copy(a), u, rest.time, solver)
+        near = newton(system, copied(a), u, rest.time, solver)
         keep(near)
-        if near is None or not near.stable:
-            settled = settle(kernels, _copy(a), u, tolerance)
-            keep(None if settled is None else _finish(system, settled[0], u, rest.time, settled[1], solver, settled[2]))
+        if near is None or near.stable is False:
+            settled = settle(kernels, copied(a), u, tolerance)
+            if settled is not None and settled.exact:
+                keep(finish(system, settled.a, u, rest.time, settled.steps, solver, settled.residual))
         if len(modes) >= count:
             break
     if not modes:
@@ -79,7 +82,7 @@ def assembly_modes(
             + "; equilibrium(system, ...) says more"
         )
     found = [one for _, one in modes]
-    return sorted(found, key=lambda one: (not one.stable, energy(system, one.state).total))
+    return sorted(found, key=lambda one: (one.stable is False, one.potential))
 
 
 def _random_start(system: System, random: np.random.Generator) -> Arrays:
@@ -89,12 +92,12 @@ def _random_start(system: System, random: np.random.Generator) -> Arrays:
     for component in (1, 2):
         signs = random.choice([-1.0, 1.0], len(system.mechanism.rods)) * random.uniform(0.2, 2.0)
         q = q + bent(kernels, component, signs)
-    return _at_rest(rest.with_(q=q))
+    return at_rest(rest.with_(q=q))
 
 
 def _points(system: System, found: Equilibrium) -> Array:
     """What tells one mode from another: origins of all frames, and points beside them along their axes."""
-    a = _at_rest(found.state)
+    a = at_rest(found.state)
     seen = observe_states(system, a.base[None], a.twist[None], a.q[None], found.inputs[None])
     length = core(system).assembly.length
     return np.concatenate([seen.position[0][:, None], length * np.swapaxes(seen.rotation[0], 1, 2)], axis=1)

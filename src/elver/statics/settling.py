@@ -3,10 +3,11 @@
 Newton finds any point of balance that is near, also one that tips over, and fails far from all. Here every step lowers
 the potential on the motions that the closures allow: with Z their basis and H = Zᵀ K Z,
 
-    (H + δ) z = -Zᵀ(g + K p) ,   p = -J⁺ Ψ ,   δ ≥ 0 such that H + δ > 0 and |Z z| within the trusted length
+    (H + δ) z = -Zᵀ f ,   δ ≥ 0 such that H + δ > 0 and |Z z| within the trusted length
 
-(Moré and Sorensen 1983), and the closures are met again after each. No potential is evaluated, since not every load has
-one: a step is too long where the force along it has turned against it by more than half.
+(Moré and Sorensen 1983), and the closures are met again after each. A step is judged by the work it does
+(:mod:`elver.statics.potential`) beside what its quadratic model foretells. Where nothing pulls along a motion that
+lowers the potential, as in a column loaded beyond its Euler load, the step takes that motion: descent ends in minima.
 
 Theory: docs/theory/statics.md, eq. (settling).
 """
@@ -20,14 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core
-from elver.statics.closing import free_coordinates, gap, project, retract, units
+from elver.statics.closing import free_coordinates, project, retract
+from elver.statics.gaps import gap, units
+from elver.statics.potential import work
 
-__all__ = ["Constrained", "constrained", "null_space", "settle"]
+__all__ = ["Constrained", "Settled", "constrained", "null_space", "settle", "trusted_step"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 # Stiffness of a motion that nothing resists, relative to that of its parts: rounding, with room.
 _NEUTRAL = 1e-11
+_ROUGH, _ROUNDING = 1e-8, 1e-13  # second variation that is none: in EI/L, and as part of the stiffest motion
+_ROUNDED = 1e3  # times the tolerance, where rounding of large loads lets no step lower the residual further
+_FARTHEST = 1.5  # longest step, in units of the coordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,41 +105,67 @@ def constrained(kernels: Core, a: Arrays, u: Array) -> Constrained:
     return Constrained(kernels, free, K, J, null_space(J), (scale * R / energy)[free], scale[free])
 
 
-def settle(kernels: Core, a: Arrays, u: Array, tolerance: float, steps: int = 300) -> tuple[Arrays, int, float] | None:
-    """Rest reached by descent from ``a``: its state, the number of steps and the residual; None where there is none."""
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """Where a descent ended: at a minimum to ``residual``, or where it came no further."""
+
+    a: Arrays
+    steps: int
+    residual: float
+    exact: bool
+    """True for a minimum to the tolerance, or to the rounding of loads that are large beside EI/L."""
+
+
+def settle(kernels: Core, a: Arrays, u: Array, tolerance: float, steps: int = 300) -> Settled | None:
+    """Rest by descent from ``a``: the lowest shape reached; None where the closures cannot be met."""
     longest = float(units(kernels).max(initial=1.0))
-    trusted = 0.3
     a = _balanced(kernels, project(kernels, a, u), u)
     if gap(kernels, a, u) > 1e-6:
         return None
-    now = constrained(kernels, a, u)
-    for step in range(steps):
+    now, trusted, idle, taken, exact = constrained(kernels, a, u), 0.3, 0, 0, False
+    while taken < steps:
         residual = max(float(np.max(np.abs(now.force), initial=0.0)), longest * gap(kernels, a, u))
-        if residual < tolerance:
-            return a, step, residual
         values, vectors = np.linalg.eigh(0.5 * (now.H + now.H.T))
+        rough = _ROUGH + _ROUNDING * float(np.max(np.abs(values), initial=0.0))
+        falls = values.size > 0 and values[0] < -rough
+        exact = not falls and residual < (tolerance if idle <= 5 else _ROUNDED * tolerance)
+        if exact or idle > 5:
+            break
         pull = -vectors.T @ (now.Z.T @ now.force)
-        move = now.Z @ (vectors @ _trusted(values, pull, trusted))
-        for _ in range(40):
-            full = np.zeros(kernels.coordinates)
-            full[now.free] = now.scale * move
-            moved = project(kernels, retract(kernels, a, full), u)
-            if gap(kernels, moved, u) < 1e-8:
-                moved = _balanced(kernels, moved, u)
-                then = constrained(kernels, moved, u)
-                before, after = float(move @ now.force), float(move @ then.force)
-                small = abs(before) < 1e-13  # rounding decides no more
-                if np.isfinite(after) and (after <= -0.5 * before or small):
-                    break
-            move *= 0.5
-            trusted *= 0.5
-        else:
-            return None
-        if float(np.max(np.abs(move), initial=0.0)) < 1e-15 and residual > tolerance:
-            return None
-        trusted = min(1.5, 1.6 * trusted)
-        a, now = moved, then
-    return None
+        for _ in range(30):
+            z = trusted_step(values, pull, trusted, falls)
+            found = _moved(kernels, a, now, u, vectors @ z)
+            foretold = float(0.5 * z @ (values * z) - pull @ z)
+            if found is not None and _goes_down(kernels, a, found, u, foretold):
+                break
+            found, trusted = None, 0.25 * min(trusted, float(np.linalg.norm(z)))
+        idle = idle + 1 if abs(foretold) < 1e-14 else 0
+        if found is None:
+            break
+        trusted = min(_FARTHEST, 2.0 * trusted) if float(np.linalg.norm(z)) > 0.5 * trusted else trusted
+        (a, now), taken = found, taken + 1
+    return Settled(a, taken, residual, exact)
+
+
+def _moved(kernels: Core, a: Arrays, now: Constrained, u: Array, z: Array) -> tuple[Arrays, Constrained] | None:
+    """The state beyond a step in allowed motions, closures met again; None where they cannot be."""
+    full = np.zeros(kernels.coordinates)
+    full[now.free] = now.scale * (now.Z @ z)
+    moved = project(kernels, retract(kernels, a, full), u)
+    if not gap(kernels, moved, u) < 1e-8:
+        return None
+    moved = _balanced(kernels, moved, u)
+    return moved, constrained(kernels, moved, u)
+
+
+def _goes_down(kernels: Core, a: Arrays, found: tuple[Arrays, Constrained], u: Array, foretold: float) -> bool:
+    """True where a step lowers the potential by a good part of what its quadratic model foretells."""
+    moved, then = found
+    if not np.all(np.isfinite(then.force)):
+        return False
+    if abs(foretold) < 1e-11:  # rounding decides no more
+        return True
+    return work(kernels, a, moved, u) / kernels.assembly.energy <= 0.1 * foretold
 
 
 def _balanced(kernels: Core, a: Arrays, u: Array) -> Arrays:
@@ -147,8 +179,12 @@ def _balanced(kernels: Core, a: Arrays, u: Array) -> Arrays:
     return replace(a, multipliers=kernels.assembly.energy * lam / unit)
 
 
-def _trusted(values: Array, pull: Array, length: float) -> Array:
-    """Minimiser of ½ z·diag(values) z - pull·z within |z| <= length (without the hard case)."""
+def trusted_step(values: Array, pull: Array, length: float, falls: bool = False) -> Array:
+    """Minimiser of ½ z·diag(values) z - pull·z within |z| <= length; values ascending.
+
+    Where it ``falls`` (values[0] < 0) the minimiser lies at the full length: what the pull leaves of it goes along the
+    first motion, the hard case of Moré and Sorensen.
+    """
     if not values.size:
         return pull
     floor = 1e-10 * max(1.0, float(np.max(np.abs(values))))
@@ -157,8 +193,12 @@ def _trusted(values: Array, pull: Array, length: float) -> Array:
     def at(shift: float) -> Array:
         return pull / (values + shift)
 
-    if float(np.linalg.norm(at(least))) <= length:
-        return at(least)
+    if (inside := float(np.linalg.norm(at(least)))) <= length:
+        z = at(least)
+        if falls:
+            rest = np.sqrt(max(length**2 - inside**2 + z[0] ** 2, 0.0))
+            z[0] = rest if z[0] >= 0.0 else -rest
+        return z
     low, high = least, least + float(np.linalg.norm(pull)) / length
     for _ in range(60):
         middle = 0.5 * (low + high)

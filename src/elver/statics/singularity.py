@@ -25,11 +25,13 @@ from elver.actuation import Imposed, Motor
 from elver.dynamics.core import core
 from elver.errors import BadInput, positive
 from elver.mechanism import Hold, Part
-from elver.statics.closing import units
 from elver.statics.continuation import BranchPoint
-from elver.statics.equilibrium import Equilibrium, _at_rest, in_words
+from elver.statics.equilibrium import Equilibrium
+from elver.statics.moving import at_rest
+from elver.statics.gaps import units
 from elver.statics.settling import null_space
 from elver.statics.target import Target, input_units
+from elver.statics.verdict import in_words
 from elver.system import System
 
 __all__ = ["Singularity", "singularity"]
@@ -73,7 +75,7 @@ def singularity(
     positive("tolerance", tolerance, "(rad, lengths of the robot, EI/L)")
     found = at.equilibrium if isinstance(at, BranchPoint) else at
     part = system.mechanism.part(part) if isinstance(part, str) else (part or _only(system))
-    kernels, a, u = core(system), _at_rest(found.state), found.inputs
+    kernels, a, u = core(system), at_rest(found.state), found.inputs
     c, E = kernels.coordinates, kernels.assembly.energy
     scale, base = kernels.assembly.scale, kernels.coordinates - kernels.n
     # the inputs: coordinates they prescribe, or columns of the residual
@@ -160,6 +162,6 @@ def _twist_map(system: System, part: Part, found: Equilibrium) -> Array:
     own = np.zeros((6, core(system).coordinates))
     # rows of the hold are about the axes of the part, then along those of the world; dropped ones are zero
     first = sum(other.rows for other in system.mechanism.holds)
-    own[target.rows - first] = target.gradient(_at_rest(found.state))
+    own[target.rows - first] = target.gradient(at_rest(found.state))
     own[:3] = g[:3, :3] @ own[:3]
     return own

@@ -25,8 +25,11 @@ from elver.mechanism import Hold, Part
 from elver.rods import Rod
 from elver.rods.fields import Station
 from elver.statics.closing import retract
-from elver.statics.equilibrium import Equilibrium, _at_rest, _positive, _reduced, equilibrium
+from elver.statics.equilibrium import Equilibrium
+from elver.statics.moving import at_rest
+from elver.statics.search import equilibrium
 from elver.statics.target import Target, input_units
+from elver.statics.verdict import reduced, verdict
 from elver.system import Inputs, System
 
 __all__ = ["workspace"]
@@ -301,7 +304,7 @@ class _Map:
     @staticmethod
     def known(first: Equilibrium) -> _Point:
         """An equilibrium as a point."""
-        return _Point(_at_rest(first.state), first.inputs.copy())
+        return _Point(at_rest(first.state), first.inputs.copy())
 
     def fill(self, first: Equilibrium, progress: Progress | None) -> None:
         """Solve all cells that can be reached, and remember how far the moves came that failed."""
@@ -381,9 +384,9 @@ class _Map:
         kernels, solver = self.solver.core, self.solver
         c = kernels.coordinates
         matrix = kernels.tangent(found.a, found.u, (1.0, 0.0, 0.0), jets=1)
-        K, _ = _reduced(matrix, kernels)
+        K, _ = reduced(matrix, kernels)
         eigenvalue = float(np.min(np.linalg.eigvalsh(0.5 * (K + K.T)), initial=np.inf))
-        stable = _positive(matrix, kernels, found.a, found.u)
+        stable = verdict(matrix, kernels, found.a, found.u).stable is True
         at = Equilibrium(self.system, as_state(found.a, 0.0), found.u, stable, 0, 0.0)
         position = at.pose(self.part, self.at)[:3, 3]
         if self._observer is None:

@@ -27,8 +27,9 @@ from elver.integrators import GeneralizedAlpha, Method
 from elver.integrators.stepper import Stepper
 from elver.mechanism import Part
 from elver.rods import Rod
-from elver.statics import assemble, equilibrium
+from elver.statics import assemble
 from elver.statics.equilibrium import Equilibrium
+from elver.statics.search import find
 from elver.system import Channel, Fluid, Inputs, State, System, situation
 from elver.viz.scene import nice_step
 
@@ -314,7 +315,7 @@ class LiveRobot:
                 return self.balance
             system = self._twin
         try:
-            found = equilibrium(system, targets, guess=guess)
+            found = find(system, targets, guess=guess)
         except (NotConverged, BadInput, np.linalg.LinAlgError):
             found = None
         with self.lock:
@@ -439,7 +440,7 @@ class LiveRobot:
     def _solve(self, afresh: bool = False) -> Equilibrium | None:
         """Equilibrium of the present inputs, near the last one; ``afresh`` from the rest shape."""
         try:
-            found = equilibrium(self._live, self._targets(), guess=None if afresh else self._guess())
+            found = find(self._live, self._targets(), guess=None if afresh else self._guess())
             self.trouble = ""
         except (NotConverged, BadInput, np.linalg.LinAlgError) as error:
             found = None

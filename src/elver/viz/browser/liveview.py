@@ -312,6 +312,8 @@ class LiveView(Served):
         elif found is None:  # a robot that floats has none, or all
             known = "no equilibrium found for these inputs" if not robot.system.free else "free"
             second = f"<span style='color:{COLOURS['grey']}'>{known}</span>"
+        elif found.stable == "neutral":
+            second = f"<span style='color:{COLOURS['rod']}'>equilibrium: neutral</span>"
         elif found.stable:
             second = f"<span style='color:{COLOURS['rod']}'>equilibrium: stable</span>"
         else:

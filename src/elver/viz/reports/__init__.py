@@ -374,7 +374,8 @@ def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
         yield str(run["value"].attrs.get("long_name", "value")), f"{value.min():.6g} to {value.max():.6g}", unit
         return
     if "stable" in run.attrs:
-        yield "equilibrium", "stable" if run.attrs["stable"] else "not stable", ""
+        stable = run.attrs["stable"]
+        yield "equilibrium", stable if isinstance(stable, str) else "stable" if stable else "not stable", ""
     yield "stored instants", str(steps), ""
     if steps and "time" in run.coords:
         time = run["time"].values

@@ -47,7 +47,7 @@ _HOME = {
         "RungeKuttaMuntheKaas Sampled Section Spectral Stepped Taper Tube"
     ),
     "elver.statics": (
-        "assemble assembly_modes continuation equilibrium inverse_statics singularity stability workspace"
+        "assemble equilibria continuation equilibrium inverse_statics singularity stability workspace"
     ),
     "elver.system": "State System",
     "elver.viz": "animate show",
@@ -193,8 +193,8 @@ if TYPE_CHECKING:
     )
     from elver.statics import (
         assemble,
-        assembly_modes,
         continuation,
+        equilibria,
         equilibrium,
         inverse_statics,
         singularity,

@@ -159,14 +159,9 @@ class Verdicts:
     lowest: float
 
 
-def started(system: ev.System, inputs: ev.Inputs | None, state: ev.State) -> Equilibrium:
-    """A state as a start from which Newton goes to the nearest equilibrium, stable or not."""
-    return Equilibrium(system, state, system.input_vector(system.signals(inputs), 0.0), True, 0, 0.0)
-
-
 def judged(system: ev.System, inputs: ev.Inputs | None, state: ev.State) -> Verdicts:
     """The equilibrium that Newton finds from ``state``, judged three times; NotConverged where a search fails."""
-    modes = ev.equilibrium(system, inputs, guess=started(system, inputs, state))
+    modes = ev.equilibrium(system, inputs, guess=state, branch="connected")
     values = ev.stability(system, modes, system.n + 6).eigenvalues
     shot = solve_rod(system, inputs, guess=modes.state, segments=32, steps=1, accuracy=None, load_stepping=False)
     points = conjugate_points(shot, intervals=32)
@@ -329,7 +324,7 @@ class Critical:
 
         state = system.rest()
         state = state.with_(q=project(system.rod, strain))
-        return system, ev.equilibrium(system, guess=started(system, None, state))
+        return system, ev.equilibrium(system, guess=state, branch="connected")
 
     def modes(self, load: float) -> int:
         system, found = self.at(load)

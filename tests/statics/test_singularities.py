@@ -79,7 +79,7 @@ def test_a_linkage_turns_back_at_its_dead_centre(robots):
     assert ev.singularity(system, start, "rocker").kinds == ()
     # beyond, the linkage comes back on its other mode
     assert branch.values[-1] < limit.value - 0.1
-    modes = ev.assembly_modes(system, {"angle": start.inputs[0]}, count=2)
+    modes = ev.equilibria(system, {"angle": start.inputs[0]}, count=2)
     assert len(modes) == 2
 
 
@@ -116,7 +116,7 @@ def test_the_platform_is_asked_for_where_it_is_not_clear(robots):
 
 def test_a_four_bar_is_open_or_crossed(robots):
     system = robots.four_bar(imposed=True)
-    modes = ev.assembly_modes(system)
+    modes = ev.equilibria(system)
     assert len(modes) == 2
     # mirror images about the line from the crank's end to the ground pin
     crank = np.array([0.2 * np.cos(1.0), 0.2 * np.sin(1.0)])
@@ -129,25 +129,25 @@ def test_a_four_bar_is_open_or_crossed(robots):
 
 def test_two_flat_rods_are_bistable(robots):
     system = robots.flat_rfrfr()
-    modes = ev.assembly_modes(system, {"q1": 0.05, "q2": -0.05})
+    modes = ev.equilibria(system, {"q1": 0.05, "q2": -0.05})
     stable = [mode for mode in modes if mode.stable]
     assert sorted(np.sign(mode.pose("platform")[1, 3]) for mode in stable) == [-1.0, 1.0]
     assert [mode.stable for mode in modes] == sorted((mode.stable for mode in modes), reverse=True)
     # between two stable shapes there is an unstable one
     assert len(modes) > len(stable)
-    only = ev.assembly_modes(system, {"q1": 0.05, "q2": -0.05}, unstable=False)
+    only = ev.equilibria(system, {"q1": 0.05, "q2": -0.05}, unstable=False)
     assert len(only) == len(stable)
 
 
 def test_the_search_repeats_itself(robots):
     system = robots.four_bar(gravity=True)
-    first, again = (ev.assembly_modes(system, starts=8, seed=3) for _ in range(2))
+    first, again = (ev.equilibria(system, starts=8, seed=3) for _ in range(2))
     assert [list(mode.state.q) for mode in first] == [list(mode.state.q) for mode in again]
-    assert len(ev.assembly_modes(system, count=1)) == 1
+    assert len(ev.equilibria(system, count=1)) == 1
 
 
 def test_what_cannot_be_assembled_has_no_modes(robots):
     with pytest.raises(ev.NotConverged, match=r"no equilibrium found from 5 starts; the closures stay open by"):
-        ev.assembly_modes(robots.four_bar(lengths=(0.2, 0.5, 0.4, 1.5), gravity=True), starts=5)
+        ev.equilibria(robots.four_bar(lengths=(0.2, 0.5, 0.4, 1.5), gravity=True), starts=5)
     with pytest.raises(ev.BadInput, match="count = 0"):
-        ev.assembly_modes(robots.four_bar(), count=0)
+        ev.equilibria(robots.four_bar(), count=0)

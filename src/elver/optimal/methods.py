@@ -196,6 +196,7 @@ def _modes(task: _Task, guess: Guess, **options: Any) -> RodShape:
             q = rest.q.copy()
             q[system.coordinates(rod)] = project(rod, strain_of(guess, problem, system))
             start = rest.with_(q=q)
+    options.setdefault("branch", "stable" if guess is None else "connected")  # what is near a guess is the answer
     with warnings.catch_warnings():  # of an unstable shape the answer itself warns, if it is the answer
         warnings.filterwarnings("ignore", "equilibrium: the shape found is unstable", ElverWarning)
         found = equilibrium(system, inputs=task.inputs, guess=start, **options)

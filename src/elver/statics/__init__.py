@@ -2,9 +2,9 @@
 
 from elver.statics.closing import assemble
 from elver.statics.continuation import Branch, BranchPoint, continuation
+from elver.statics.equilibria import equilibria
 from elver.statics.equilibrium import Equilibrium, Stability, stability
 from elver.statics.inverse import InverseStatics, inverse_statics
-from elver.statics.modes import assembly_modes
 from elver.statics.search import equilibrium
 from elver.statics.singularity import Singularity, singularity
 from elver.statics.workspace import workspace
@@ -17,7 +17,7 @@ __all__ = [
     "Singularity",
     "Stability",
     "assemble",
-    "assembly_modes",
+    "equilibria",
     "continuation",
     "equilibrium",
     "inverse_statics",

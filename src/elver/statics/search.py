@@ -24,8 +24,8 @@ from elver.errors import BadInput, ElverWarning, NotConverged, positive
 from elver.mechanism import Joint
 from elver.statics.closing import REACHED, close, project
 from elver.statics.equilibrium import Equilibrium, Solver, copied, finish, newton
-from elver.statics.moving import at_rest, carried, check_steady, inputs_at, ramped_twist
 from elver.statics.gaps import cannot_close, gap
+from elver.statics.moving import at_rest, carried, check_steady, inputs_at, ramped_twist
 from elver.statics.settling import constrained, settle
 from elver.statics.stretch import inside_out, warn_of_stretch
 from elver.statics.verdict import free_motions
@@ -212,7 +212,7 @@ class Search:
             return found
         first = self.closed(start, guess)
         near = self.newton(first) if self.solver.core.rows else None
-        if near is not None and near.stable is True:
+        if near is not None and (near.stable is True or guess is not None):
             return near
         trouble, last = None, None
         try:
@@ -223,7 +223,7 @@ class Search:
             trouble = error
         # An unstable shape that rods reach from rest is an answer; of joints it is only where Newton happened to land.
         joints = any(isinstance(part, Joint) for part in self.system.blocks)
-        low = self.descend(first) if joints else None
+        low = self.descend(first) if joints or guess is not None else None
         return low if low is not None and stands(low) else self._chosen([last, found, near, low], trouble)
 
     def _chosen(self, others: list[Equilibrium | None], trouble: NotConverged | None) -> Equilibrium:

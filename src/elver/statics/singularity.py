@@ -27,8 +27,8 @@ from elver.errors import BadInput, positive
 from elver.mechanism import Hold, Part
 from elver.statics.continuation import BranchPoint
 from elver.statics.equilibrium import Equilibrium
-from elver.statics.moving import at_rest
 from elver.statics.gaps import units
+from elver.statics.moving import at_rest
 from elver.statics.settling import null_space
 from elver.statics.target import Target, input_units
 from elver.statics.verdict import in_words

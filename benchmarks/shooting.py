@@ -49,7 +49,7 @@ def _moving(
     def run() -> Any:
         return shooting_dynamics(system, state, duration, STEP, **how)
 
-    modes = ev.simulate(system, state, duration, STEP, inputs=how.get("inputs"), start="given")
+    modes = ev.simulate(system, state, duration, STEP, ev.Newmark(), how.get("inputs"), start="given")
     error = float(np.linalg.norm(modes[f"{name}/tip/position"].values - run().tip, axis=1).max() / length)
     beside = {} if published is None else {PUBLISHED: published}
     return Row(cpu_time(run, repeats=3, at_least=0.0) / duration if error <= ACCURACY else None, error, beside)

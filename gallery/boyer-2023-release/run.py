@@ -148,7 +148,7 @@ def _steel(duration: float, metrics: dict[str, Any], data: dict[str, Any], coord
     runs = {
         name: shooting_dynamics(system, state, duration, 1e-3, hybrid=is_hybrid) for name, is_hybrid in SCHEMES.items()
     }
-    modes = ev.simulate(system, state, duration, 1e-3, start="given")["arm/tip/position"].values[:, 1]
+    modes = ev.simulate(system, state, duration, 1e-3, ev.Newmark(), start="given")["arm/tip/position"].values[:, 1]
     time, y = runs["full"].time, {name: motion.tip[:, 1] for name, motion in runs.items()}
     for name, motion in runs.items():
         for until, tolerance in {min(0.3, duration): 2.0, duration: 2.0 if duration <= 0.3 else 5.0}.items():
@@ -191,7 +191,7 @@ def _soft(
         for step in steps
     }
     tips = {key: tip(motion) for key, motion in runs.items()}
-    modes = ev.simulate(system, state, 1.0, steps[-1], inputs=gone, start="given")["arm/tip/position"].values
+    modes = ev.simulate(system, state, 1.0, steps[-1], ev.Newmark(), gone, start="given")["arm/tip/position"].values
     modes = np.stack([-modes[:, 2], modes[:, 1]], axis=1)
     best = tips["full", steps[-1]]
     metrics["soft, tip while held"] = metric(1e3 * np.linalg.norm(best[0] - SOFT_START), "mm off", 0.0, OWN, 0.1)

@@ -28,7 +28,7 @@ def test_soft_cantilever_release(make: SimpleNamespace) -> None:
     system, pull = make.soft_cantilever()
     bent = ev.equilibrium(system)
     np.testing.assert_allclose(bent.tip[:2, 3], (5.08649, 7.88156), atol=1e-5)
-    run = ev.simulate(system, bent, 10.0, 0.01, inputs={pull: 0.0})
+    run = ev.simulate(system, bent, 10.0, 0.01, ev.Newmark(), {pull: 0.0})
     for t, x, y, tolerance in (
         (1.0, 9.3928, 3.2757, 2e-3),
         (2.0, 7.7237, -6.1147, 2e-3),
@@ -37,7 +37,7 @@ def test_soft_cantilever_release(make: SimpleNamespace) -> None:
     ):
         assert np.hypot(*(make.tip(run, t)[:2] - (x, y))) < tolerance
     assert run["energy/total"].values[0] == pytest.approx(-186.938, abs=1e-3)
-    fine = ev.simulate(system, bent, 10.0, 0.0025, inputs={pull: 0.0})
+    fine = ev.simulate(system, bent, 10.0, 0.0025, ev.Newmark(), {pull: 0.0})
     np.testing.assert_allclose(make.tip(fine, 10.0)[:2], (5.389, 7.527), atol=2e-3)
     assert drift(run) < 2e-2
     # second order: a quarter of the step, a sixteenth of the drift, and no trace of the Newton tolerance in it
@@ -65,6 +65,7 @@ def test_stiff_cantilever_release(make: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("factor", [0.01, 1.0, 100.0])
+@pytest.mark.filterwarnings("ignore:simulate. energy")
 def test_large_steps_do_not_break_newton(factor: float, make: SimpleNamespace) -> None:
     """Steps a hundred times longer than those of the last test, started without acceleration, none divided."""
     system, pull = make.stiff_cantilever(0.4, factor)
@@ -75,12 +76,13 @@ def test_large_steps_do_not_break_newton(factor: float, make: SimpleNamespace) -
         (ev.Newmark(halvings=0), newmark_step),
     ):
         run = ev.simulate(system, bent, 5.0, step, method, {pull: 0.0}, start="given")
-        assert run.attrs["status"] == "complete"
+        assert run.attrs["status"].startswith("complete")  # energy is off, of course
         assert run["time"].values[-1] == pytest.approx(5.0)
         # the rod stays a rod: its chord is never longer than its length
         assert np.linalg.norm(run["rod/tip/position"].values, axis=1).max() < 0.4 + 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:simulate. energy")
 def test_halving_rescues_a_step_that_plain_newton_cannot_take(make: SimpleNamespace) -> None:
     system, pull = make.stiff_cantilever(0.4, 0.01)
     bent = ev.equilibrium(system)
@@ -212,7 +214,7 @@ def test_soft_flying_rod_on_se3_differs_by_the_square_of_the_step(
 def test_stiff_flying_rod(make: SimpleNamespace) -> None:
     """Boyer 2023, acceptance 16, and Gotelli 2024, stiff flying rod: steps of 10 ms."""
     system, pulse = make.flying_stick()
-    run = ev.simulate(system, duration=5.0, step=0.01, inputs=pulse)
+    run = ev.simulate(system, None, 5.0, 0.01, ev.Newmark(), pulse)
     assert run["newton_iterations"].values[1:].mean() <= 5.0
     centre = make.mass_centre(run)
     mass = 1e3 * np.pi * 0.05**2

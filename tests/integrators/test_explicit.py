@@ -139,6 +139,7 @@ def test_semi_implicit_euler_has_order_one(case, make):
     assert make.observed_order(errors) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:simulate. energy")
 def test_semi_implicit_euler_by_hand():
     """v₁ = v₀ + h a₀, x₁ = x₀ + h v₁ on a spring: an ellipse of constant area, for ever."""
     slider = ev.RigidBody.point(2.0, "slider")
@@ -265,6 +266,7 @@ def test_a_stiff_rod_and_a_long_step():
     assert run.attrs["status"] == "complete"
 
 
+@pytest.mark.filterwarnings("ignore:simulate. energy")
 def test_a_base_that_blows_up_is_noticed_in_the_same_step():
     """Drag of 2 d |v| / m = 130/s and steps of 0.05 s: too long by far, and shorter ones would do.
 

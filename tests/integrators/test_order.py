@@ -71,6 +71,7 @@ def test_order(name: str, case: str, cases: dict, make: SimpleNamespace) -> None
 
 @pytest.mark.parametrize("group", ["SO3xR3", "SE3"])
 @pytest.mark.parametrize(("method", "order"), [(ev.Newmark, 2), (ev.GaussLegendre4, 4)])
+@pytest.mark.filterwarnings("ignore:simulate. energy")
 def test_energy_error_of_a_free_rod_falls_with_the_order(
     method: type, order: int, group: str, make: SimpleNamespace
 ) -> None:
@@ -84,6 +85,7 @@ def test_energy_error_of_a_free_rod_falls_with_the_order(
 
 @pytest.mark.parametrize("group", ["SO3xR3", "SE3"])
 @pytest.mark.parametrize(("method", "order"), [(ev.Newmark, 2), (ev.ImplicitMidpoint, 2), (ev.GaussLegendre4, 4)])
+@pytest.mark.filterwarnings("ignore:simulate. energy")
 def test_momentum_error_of_a_free_rod_falls_with_the_order(
     method: type, order: int, group: str, make: SimpleNamespace
 ) -> None:

@@ -24,6 +24,7 @@ def eel():
     return ev.System(ev.Mechanism.free(rod), shape, [ev.Lighthill(rod)]), inputs
 
 
+@pytest.mark.filterwarnings("ignore:simulate. energy")  # that of an explicit method of order one
 @pytest.mark.parametrize("method", [*IMPLICIT, *EXPLICIT], ids=lambda method: type(method).__name__)
 def test_the_clock_does_not_change_a_run(method, monkeypatch):
     system, inputs = eel()

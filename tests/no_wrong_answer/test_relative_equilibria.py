@@ -71,6 +71,7 @@ def test_energy_counts_the_factor_of_gravity_that_held_the_equilibrium():
     assert ev.energy(half).gravity == pytest.approx(0.5 * ev.energy(system, half.state).gravity, rel=1e-14)
 
 
+@pytest.mark.filterwarnings("ignore:simulate. ")  # a tendon that is cut, at 10 ms
 def test_a_run_from_an_equilibrium_stays_there_until_other_inputs_are_given(arm):
     system, tendon, held = arm
     stays = ev.simulate(system, held, 0.2, 1e-2)

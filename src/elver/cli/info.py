@@ -11,6 +11,7 @@ from rich.console import Console
 from elver import io
 from elver.cli.check import words_of_system
 from elver.errors import BadInput
+from elver.results.status import is_complete
 
 __all__ = ["describe_run"]
 
@@ -19,7 +20,7 @@ def describe_run(file: Path, *, as_json: bool = False) -> None:
     """Print times, end and model of a run."""
     run = io.load(file)
     status = str(run.attrs.get("status", "unknown"))
-    complete = status == "complete"
+    complete = is_complete(status)
     data: dict[str, Any] = {"file": str(file), "complete": complete, "status": status}
     for key in ("title", "elver_version", "method", "step"):
         if key in run.attrs:
@@ -34,7 +35,8 @@ def describe_run(file: Path, *, as_json: bool = False) -> None:
         return
     console = Console(highlight=False)
     if complete:
-        console.print("[green]complete[/green]", end="")
+        remark = status.partition(",")[2]
+        console.print("[green]complete[/green]" + (f"[yellow],{remark}[/yellow]" if remark else ""), end="")
     elif status == "running":
         console.print("[yellow]incomplete[/yellow]: the run was cut off, or still goes on", end="")
     else:

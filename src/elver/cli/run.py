@@ -52,7 +52,10 @@ def run_file(
         text = ", ".join(f"{result[key]} {key}" for key in ("steps", "points") if key in result)
         if "speed" in result:
             text += f", t = {result['end']:g} s in {result['wall']:.2f} s ({result['speed']:.3g} times real time)"
-        console.print(f"[green]{result['status']}[/green]: {text}")
+        colour = "green" if result["status"] == "complete" else "yellow"
+        console.print(f"[{colour}]{result['status']}[/{colour}]: {text}", soft_wrap=True)
+        if result.get("energy"):
+            console.print(f"  {result['energy']}", soft_wrap=True)
         _show_resolution(console, result)
         console.print(f"  {target}", soft_wrap=True)
 
@@ -89,6 +92,7 @@ def _simulate(model: Model, study: SimulationStudy, target: Path) -> dict[str, A
     from elver.dynamics.core import core
     from elver.integrators.resolution import resolution_in_words
     from elver.integrators.simulate import simulate
+    from elver.results.status import energy_line
     from elver.statics import equilibrium
 
     core(model.system)  # compiled before the clock starts
@@ -107,6 +111,7 @@ def _simulate(model: Model, study: SimulationStudy, target: Path) -> dict[str, A
         "file": str(target),
         "status": run.attrs["status"],
         "steps": int(times.size - 1),
+        "energy": energy_line(run),
         "end": float(times[-1]),
         "wall": wall,
         "speed": float(times[-1] - times[0]) / wall,

@@ -28,6 +28,8 @@ from elver.environment import (
     JointFriction,
     JointSpring,
     JointStop,
+    Lighthill,
+    Morison,
     PointWrench,
     SlidingFriction,
 )
@@ -53,6 +55,7 @@ class Assembly:
     length: float  # m, size of the robot: the longest rod, or the distance of its joints
     energy: float  # J, scale of the residual times an unknown
     joints: dict[Joint, tuple[int, int]]  # joint frames of the tree: on the parent, on the child
+    strip_owner: tuple[Morison | Lighthill, ...] = ()  # the water that each strip belongs to
 
     def frame_of(self, frame: Frame) -> int:
         """Index of the frame of the body, section or (a clamped or driven) base that ``frame`` is fixed to."""
@@ -168,7 +171,7 @@ def assemble(system: System, *, apart: bool = False) -> Assembly:
     if system.free:
         scale = np.concatenate([[1.0, 1.0, 1.0, length, length, length], scale])
     energy = _energy(system, inertia, length)
-    return Assembly(program, tree.rods, tree.bodies, scale, length, energy, tree.joints)
+    return Assembly(program, tree.rods, tree.bodies, scale, length, energy, tree.joints, tuple(water.owner))
 
 
 def _size(system: System) -> float:

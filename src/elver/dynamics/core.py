@@ -117,7 +117,8 @@ class Core:
         """All but the work space."""
         other = object.__new__(type(self))
         with_work = ("work", "robot", "released", "sweep", "apart")
-        other.__dict__.update((name, value) for name, value in vars(self).items() if name not in with_work)
+        # a copy first: another thread may just be adding one of these
+        other.__dict__.update((name, value) for name, value in dict(vars(self)).items() if name not in with_work)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -324,6 +325,11 @@ class Core:
                 self.residual(a, u[t])
             row[:] = self.work.effort
         return out
+
+    def base_wrench(self, a: Arrays, u: Array) -> Array:
+        """Body wrench (6,) that must act on the base for this motion, right behind :meth:`residual` there."""
+        R = a.base[:3]
+        return np.concatenate([R.T @ self.work.force[0, :3], R.T @ self.work.force[0, 3:]])
 
     @cached_property
     def released(self) -> Core:
@@ -546,6 +552,9 @@ class Observation:
     rotation: Array  # (T, frames, 3, 3) world from section
     energy: Array  # (T, 3) J: kinetic, elastic, gravitational
     momentum: Array  # (T, 6): angular about the world origin [kg m²/s], linear [kg m/s], world axes
+    velocity: Array  # (T, frames, 6) rad/s, m/s: spin, velocity of the origin of the frame, world axes
+    weight_energy: Array  # (T,) J of gravity at the scale 1
+    length: Array  # (T, tendons) m, of cables with their spans
 
 
 @dataclass(frozen=True)
@@ -566,11 +575,13 @@ def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: 
     """Poses, energies and momentum for arrays of states: base (T, 4, 3), twist (T, 2, 6), q (T, 3, n)."""
     kernels = core(system)
     T, frames = base.shape[0], kernels.program.inertia.shape[0]
-    out = Observation(np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, 3)), np.zeros((T, 6)))
+    position, rotation, velocity = np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, frames, 6))
+    energy, momentum, length = np.zeros((T, 4)), np.zeros((T, 6)), np.zeros((T, kernels.program.tendon_input.size))
     entry.observe_states(
-        kernels.robot, base, twist, q, inputs, 3, out.position, out.rotation, out.energy, out.momentum
-    )
-    return out
+        kernels.robot, base, twist, q, np.zeros(kernels.rows), inputs, 3,
+        position, rotation, velocity, energy, momentum, length,
+    )  # fmt: skip
+    return Observation(position, rotation, energy[:, :3], momentum, velocity, energy[:, 3], length)
 
 
 def _observe_one(

@@ -31,6 +31,7 @@ from elver.system import Balanced, Inputs, State, System, situation
 __all__ = [
     "FloatingInverseDynamics",
     "TangentForwardDynamics",
+    "closure_drift",
     "floating_inverse_dynamics",
     "forward_dynamics",
     "tangent_forward_dynamics",
@@ -73,7 +74,7 @@ def _dense(system: System, state: State, inputs: Inputs | None) -> State:
         closures = kernels.tangent(start, u, (1.0, 0.0, 0.0))
         system_matrix = closures.copy()
         system_matrix[:c, :c] = M
-        drift = _closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)
+        drift = closure_drift(kernels, state.with_(multipliers=start.multipliers), inputs)
         solution = _solve(kernels, system_matrix, np.concatenate([load, -drift]))
     else:
         solution = _solve(kernels, M, load)
@@ -203,7 +204,7 @@ def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
     )
 
 
-def _closure_drift(kernels: Core, state: State, inputs: Inputs | None) -> Array:
+def closure_drift(kernels: Core, state: State, inputs: Inputs | None) -> Array:
     """Second rate of the closures when the coordinates keep their rates: five-point difference along that motion.
 
     It holds the centrifugal part J' q' and what a driven base and the inputs of spooled tendons do by themselves.

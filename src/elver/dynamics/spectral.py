@@ -236,6 +236,11 @@ class SpectralCore(Core):
         self._strain_residual(a, u, R)
         return R
 
+    def base_wrench(self, a: Arrays, u: Array) -> Array:
+        """Body wrench (6,) that must act on the base for this motion, by the compiled recursion."""
+        entry.evaluate_residual(self.robot, a.base, a.twist, a.q, a.multipliers, u, 3)
+        return super().base_wrench(a, u)
+
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
         """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
         w, jets = np.array(weights, dtype=float), self.jets(a, u, jets)

@@ -37,6 +37,7 @@ class Water:
         self.frame: list[tuple[int, int]] = []  # frame and law of each strip
         self.pose: list[Array] = []  # (4, 3)
         self.strip: list[Array] = []  # (10,)
+        self.owner: list[Morison | Lighthill] = []  # of each strip
         for load in system.loads:
             if isinstance(load, Morison | Lighthill):
                 for part in system.immersed(load):
@@ -83,6 +84,7 @@ class Water:
         self.frame.append((frame, law))
         self.pose.append(pose)
         self.strip.append(np.concatenate([drag, added, fluid.flow]))
+        self.owner.append(fluid)
         if law != _TAIL:
             back = se3.Ad(se3.inverse(se3.pose(pose[:3], pose[3])))
             self.added[frame] += back.T @ np.diag([added[2], 0.0, 0.0, 0.0, added[0], added[1]]) @ back

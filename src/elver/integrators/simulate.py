@@ -23,32 +23,33 @@ from numpy.typing import NDArray
 
 from elver.actuation import SpooledTendon
 from elver.bodies import RigidBody
-from elver.dynamics.core import arrays, core, observe_states
-from elver.dynamics.forward import forward_dynamics
+from elver.dynamics.core import Arrays, arrays, as_state, core, observe_states
+from elver.dynamics.forward import closure_drift, forward_dynamics
 from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged, finite, positive
 from elver.integrators.adaptive import Adaptive
+from elver.integrators.default import default_method
 from elver.integrators.explicit import Explicit
 from elver.integrators.gauss import Gauss
-from elver.integrators.generalized_alpha import GeneralizedAlpha
 from elver.integrators.method import Method, OneStep
-from elver.integrators.newmark import Newmark
+from elver.integrators.start import filtered_start
 from elver.io import RunFile, dumps
 from elver.kernels.march import march_for
 from elver.lie import so3
 from elver.mechanism import Driven
 from elver.results.history import base_name, remember
+from elver.results.ledger import RUNAWAY, Ledger
+from elver.results.work import GAUSS_POINTS
 from elver.statics import Equilibrium, equilibrium
 from elver.statics.closing import check_closed
 from elver.system import Inputs, State, System, situation
 
-__all__ = ["simulate", "state_at", "still"]
+__all__ = ["simulate", "state_at", "step_ends", "still"]
 
 Array: TypeAlias = NDArray[Any]
 Progress: TypeAlias = Callable[[float, float], None]
 
 _CHUNK_SECONDS = 0.2
-# Position constraints excite what Newmark never damps; a little dissipation keeps the multipliers clean.
-_DEFAULT_METHOD, _DEFAULT_WITH_CLOSURES = Newmark(), GeneralizedAlpha(rho_inf=0.6)
+_KEPT = ("time", "q", "base", "twist", "multipliers", "inputs", "iterations")
 
 
 class _March:
@@ -62,18 +63,39 @@ class _March:
         self.scratch = march_for(k.coordinates, k.n, k.rows, k.assembly.scale, stages)
         a = arrays(state)
         self.base, self.multipliers = a.base, a.multipliers
-        self.q = np.vstack([a.q, a.q[2]])
-        R = a.base[:3]
-        eta, eta_dot = a.twist
+        self.q = np.vstack([a.q, a.q[2]])  # the last row is the pseudo-acceleration of generalized-α
         self.rates = np.zeros((3, 6))
-        if method.group == "SE3":
+        self.twist = a.twist
+        self.divided: list[float] = []  # s, where steps that failed began
+        self._take_rates(a.twist)
+
+    def _take_rates(self, twist: Array) -> None:
+        """Rates of the scheme from the body twist of the base and its rate."""
+        eta, eta_dot = twist
+        if self.method.group == "SE3":
             self.rates[0], self.rates[1] = eta, eta_dot
         else:
             # on SO(3)×R³ the scheme runs on (Ω, Ω̇) and on the velocity and acceleration in the world
+            R = self.base[:3]
             self.rates[0] = np.concatenate([eta[:3], R @ eta[3:]])
             self.rates[1] = np.concatenate([eta_dot[:3], R @ (eta_dot[3:] + np.cross(eta[:3], eta[3:]))])
         self.rates[2] = self.rates[1]
-        self.twist = a.twist
+
+    def filter_start(self, time: float, step: float) -> None:
+        """Begin steps of this length [s] with the accelerations that they resolve; see :mod:`.start`."""
+        if not isinstance(self.method, OneStep):
+            return
+        k, system = self.core, self.system
+        a = Arrays(self.base, self.twist, self.q[:3], self.multipliers)
+        drift = np.zeros(k.rows)
+        if k.rows:
+            keyed = dict(zip(system.channels, self.signals, strict=True))
+            drift = closure_drift(k, as_state(a, time), keyed)
+        found = filtered_start(k, a, self.inputs(np.array([time]))[0], self.method, step, drift)
+        if found is not None:
+            self.q[2] = self.q[3] = found.q_ddot
+            self.rates[1:, : found.base_rate.size] = found.base_rate
+            self.multipliers[...] = found.multipliers
 
     def __getstate__(self) -> dict[str, Any]:
         # of the work space only what is remembered from step to step
@@ -120,9 +142,13 @@ class _March:
             instants = (times[:-1, None] + np.diff(times)[:, None] * fractions).ravel()
             function = k.march_gauss
         inputs = self.inputs(instants)
-        out["inputs"] = inputs
         if isinstance(method, Gauss):  # rows are the stages and the end of each step
             out["inputs"] = np.vstack([self.inputs(times[:1]), inputs[method.stages :: method.stages + 1]])
+            inside = inputs.reshape(T - 1, method.stages + 1, self.system.input_size)[:, : method.stages]
+        else:
+            out["inputs"] = inputs
+            inside = 0.5 * (inputs[:-1] + inputs[1:])[:, None]
+        out["time"], out["node_inputs"] = times, _behind_nothing(inside)
         given_base, given_twist = self.given(instants)
         done = function(
             self.scratch, int(method.group == "SE3"), table, times, inputs, given_base, given_twist,
@@ -138,6 +164,11 @@ class _March:
         instants = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
         inputs = self.inputs(instants)
         out["inputs"] = inputs[::2]
+        # at the nodes of the ledger's rule, by the parabola through start, middle and end of the step
+        c = GAUSS_POINTS if method.order == 4 else np.array([0.5])
+        weights = np.stack([(1.0 - c) * (1.0 - 2.0 * c), 4.0 * c * (1.0 - c), c * (2.0 * c - 1.0)])
+        inside = np.einsum("ks,ktu->tsu", weights, np.stack([inputs[:-2:2], inputs[1::2], inputs[2::2]]))
+        out["time"], out["node_inputs"] = times, _behind_nothing(inside)
         done = self.core.march_explicit(
             self.scratch, method.stages, times, inputs, *self.given(instants), self.base, self.rates, self.q,
             self.multipliers,
@@ -149,6 +180,7 @@ class _March:
         """Go on from the last step that was done; its records and those before it."""
         self.multipliers[...] = out["multipliers"][done]
         self.twist = out["twist"][done].copy()
+        out["whole"] = np.ones(out["time"].size, dtype=bool)
         return int(done), {name: values[: done + 1] for name, values in out.items()}
 
     def inputs(self, instants: Array) -> Array:
@@ -172,7 +204,10 @@ class _March:
         return base, twist
 
     def advance(self, times: Array) -> tuple[int, dict[str, Array]]:
-        """Like :meth:`run`, dividing steps that fail; stops early only where halving does not help."""
+        """Like :meth:`run`, dividing steps that fail; stops early only where halving does not help.
+
+        The parts of a divided step are among the records, not ``whole`` but for the last.
+        """
         done, out = self.run(times)
         while done < times.size - 1:
             t0, t1 = times[done], times[done + 1]
@@ -180,16 +215,20 @@ class _March:
             for power in range(1, self.method.halvings + 1):
                 self.restore(saved)
                 fine = np.linspace(t0, t1, 2**power + 1)
+                self.filter_start(float(t0), float(fine[1] - fine[0]))
                 count, part = self.run(fine)
                 if count == fine.size - 1:
                     break
             else:
                 self.restore(saved)
                 return done, out
+            if done + 2 < times.size:
+                self.filter_start(float(t1), float(times[done + 2] - t1))
             rest_done, rest = self.run(times[done + 1 :])
-            end = {name: values[-1:] for name, values in part.items()}
-            end["iterations"] = np.array([part["iterations"].sum()])
-            out = {name: np.concatenate([values, end[name], rest[name][1:]]) for name, values in out.items()}
+            part["whole"][:-1] = False
+            part["iterations"][-1] = part["iterations"].sum()
+            out = {name: np.concatenate([values, part[name][1:], rest[name][1:]]) for name, values in out.items()}
+            self.divided.append(float(t0))
             done += 1 + rest_done
         return done, out
 
@@ -209,22 +248,25 @@ def simulate(
 ) -> xr.Dataset:
     """Motion of ``system`` from ``state`` over ``duration`` [s] in steps [s].
 
+    Steps have the length asked for; where they do not fit into the duration the last one is shorter (attributes
+    ``steps`` and ``last_step`` of the run say what was done).
     ``state`` is a state, under default inputs where ``inputs`` names no others, or an equilibrium, whose own inputs
     hold on where ``inputs`` names no others: ``simulate(system, bent, inputs={tendon: 0.0})`` cuts the tendon. It may
     also be inputs that held it in equilibrium until then, in place of those of the run: {tendon: 5.0} and no inputs is
     a tendon that is cut. By default it is at rest.
-    ``method`` is Newmark() by default, GeneralizedAlpha(rho_inf=0.6) where loops or holds are closed by multipliers;
+    ``method`` is ImplicitMidpoint() by default, GeneralizedAlpha(rho_inf=0.6) where spooled tendons are wound;
     RungeKutta4() and SemiImplicitEuler() are explicit.
     ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
     accelerations that the inputs ask for at the first instant; "given" takes those of the state. ``every`` keeps each
-    k-th step. ``file`` (.nc) receives the run while it is computed. ``progress(time, end)`` is called now and then.
+    k-th step, and the last. ``file`` (.nc) receives the run while it is computed. ``progress(time, end)`` is called now
+    and then.
 
     Returns a dataset (see the page "Results"): coordinates and rates, positions and orientations of all nodes,
-    energies, momentum, inputs, multipliers, Newton iterations, with units, and the model.
+    energies with their balance, momentum, inputs, multipliers, Newton iterations, with units, and the model.
     """
     positive("duration", duration, "s")
     if method is None:
-        method = _DEFAULT_WITH_CLOSURES if system.multipliers else _DEFAULT_METHOD
+        method = default_method(system)
     if not isinstance(step, Adaptive):
         positive("step", step, "s")
         if step > duration:
@@ -256,9 +298,9 @@ def simulate(
     record = _Recorder(system, march, method, step, duration, int(every), file)
     try:
         if isinstance(step, Adaptive):
-            _adaptive(march, record, first.time, duration, step, progress)
+            _adaptive(march, record, first.time, duration, step, progress, start == "consistent")
         else:
-            _fixed(march, record, first.time, duration, float(step), progress)
+            _fixed(march, record, first.time, duration, float(step), progress, start == "consistent")
     except KeyboardInterrupt:
         run = record.finish("stopped: interrupted by the user")
         raise Interrupted(
@@ -270,20 +312,23 @@ def simulate(
         # Newton, or an input function of the user's: either way nothing is lost
         error.result = record.finish(f"stopped: {error}")  # type: ignore[attr-defined]
         raise
-    run = record.finish("complete")
+    verdict = record.ledger.verdict()
+    run = record.finish(verdict.status())
     if record.trouble is not None:
         record.trouble.result = run
         raise record.trouble
+    if verdict.words:
+        warnings.warn(verdict.warning(record.remedy), ElverWarning, stacklevel=2)
     return run
 
 
 def still(found: Equilibrium) -> xr.Dataset:
     """An equilibrium as a run of one instant, to be saved, reported and seen like any other."""
     system = found.system
-    march = _March(system, found.state, _DEFAULT_METHOD, system.signals(situation(found)[2]))
-    record = _Recorder(system, march, _DEFAULT_METHOD, 0.0, 0.0, 1, None)
-    times = np.array([found.state.time])
-    record.add(times, march.run(times)[1])
+    method = default_method(system)
+    march = _March(system, found.state, method, system.signals(situation(found)[2]))
+    record = _Recorder(system, march, method, 0.0, 0.0, 1, None)
+    record.add(march.run(np.array([found.state.time]))[1])
     run = record.finish("complete").drop_attrs(deep=False)
     names = ("elver_version", "conventions", "model", "model_not_stored")
     kept = {key: record.attributes[key] for key in names if key in record.attributes}
@@ -304,15 +349,17 @@ def _first(
 
 
 def _fixed(
-    march: _March, record: _Recorder, t0: float, duration: float, step: float, progress: Progress | None
+    march: _March, record: _Recorder, t0: float, duration: float, step: float, progress: Progress | None, filtered: bool
 ) -> None:
-    count = max(1, round(duration / step))
-    whole = abs(count * step - duration) < 1e-9 * duration
-    times: Array = t0 + np.arange(count + 1.0) * (step if whole else duration / count)
+    times = t0 + step_ends(duration, step)
+    count = times.size - 1
+    record.attributes |= {"steps": count, "last_step": float(times[-1] - times[-2])}
     # a chunk takes some time, for progress and files; explicit methods evaluate anew where one begins, where the clock
     # would decide on their last digits
     done, chunk = 0, 64 if isinstance(march.method, Explicit) else 16
-    record.add(times[:1], march.run(times[:1])[1])
+    record.add(march.run(times[:1])[1])
+    if filtered:
+        march.filter_start(t0, float(times[1] - t0))
     while done < count:
         began = clock.perf_counter()
         grid = times[done : done + chunk + 1]
@@ -327,7 +374,7 @@ def _fixed(
             chunk = 1
             continue
         spent = max(clock.perf_counter() - began, 1e-6)
-        record.add(grid[1 : steps + 1], {name: values[1:] for name, values in out.items()})
+        record.add({name: values[1:] for name, values in out.items()})
         done += steps
         if progress is not None:
             progress(float(times[done]), float(times[-1]))
@@ -339,6 +386,15 @@ def _fixed(
             )
         if not isinstance(march.method, Explicit):
             chunk = int(np.clip(chunk * _CHUNK_SECONDS / spent, chunk // 2 + 1, 4 * chunk))
+
+
+def step_ends(duration: float, step: float) -> Array:
+    """0 and the ends of all steps [s]: of the length asked for, the last one shorter where they do not fit."""
+    count = max(1, int(np.ceil(duration / step * (1.0 - 1e-9))))
+    ends = np.arange(count + 1.0) * step
+    if abs(ends[-1] - duration) > 1e-9 * duration:
+        ends[-1] = duration
+    return ends
 
 
 def _advice(march: _March) -> str:
@@ -355,10 +411,13 @@ def _advice(march: _March) -> str:
 
 
 def _adaptive(
-    march: _March, record: _Recorder, t0: float, duration: float, control: Adaptive, progress: Progress | None
-) -> None:
+    march: _March, record: _Recorder, t0: float, duration: float, control: Adaptive, progress: Progress | None,
+    filtered: bool,
+) -> None:  # fmt: skip
     t, end, h = t0, t0 + duration, min(control.first, duration)
-    record.add(np.array([t]), march.run(np.array([t]))[1])
+    record.add(march.run(np.array([t]))[1])
+    if filtered:
+        march.filter_start(t0, h)
     scale = march.core.assembly.scale
     order = march.method.order
     while t < end - 1e-12 * duration:
@@ -371,7 +430,7 @@ def _adaptive(
         if whole == 1 and halves == 2:
             error = _difference(one, two, scale) / (2.0**order - 1.0)
         if error <= control.tolerance:
-            record.add(np.array([t + 0.5 * h, t + h]), {name: values[1:] for name, values in two.items()})
+            record.add({name: values[1:] for name, values in two.items()})
             t += h
         else:
             march.restore(saved)
@@ -394,6 +453,11 @@ def _difference(one: dict[str, Array], two: dict[str, Array], scale: Array) -> f
         a, b = one["base"][-1], two["base"][-1]
         error = max(error, np.max(np.abs(a[:3] - b[:3])), np.max(np.abs(a[3] - b[3])) / scale[3])
     return float(error)
+
+
+def _behind_nothing(steps: Array) -> Array:
+    """Values of steps as rows of their ends, with zeros for the first row."""
+    return np.concatenate([np.zeros((1, *steps.shape[1:])), steps])
 
 
 def _joined(records: list[tuple[Array, dict[str, Array]]]) -> tuple[Array, dict[str, Array]]:
@@ -425,6 +489,9 @@ class _Recorder:
         self.seen = 0
         # times and records together, so that Ctrl-C cannot come between them
         self.records: list[tuple[Array, dict[str, Array]]] = []
+        self.last: tuple[Array, dict[str, Array]] | None = None  # the last step, where ``every`` leaves it out
+        self.ledger = Ledger(system, march.core, method.order)
+        self.step, self.method = step, method
         self.file = None if file is None else RunFile(file)
         self.written = -np.inf
         self.trouble: CannotWrite | None = None
@@ -437,15 +504,36 @@ class _Recorder:
             **_model(system, duration),
         }
 
-    def add(self, times: Array, out: dict[str, Array]) -> None:
-        """Keep every k-th of these steps."""
-        keep = (self.seen + np.arange(times.size)) % self.every == 0
-        self.seen += times.size
-        if not keep.any():
+    def add(self, out: dict[str, Array]) -> None:
+        """Book these steps, and keep every k-th of them."""
+        if not out["time"].size:
             return
-        self.records.append((times[keep], {name: values[keep] for name, values in out.items()}))
-        if clock.perf_counter() - self.written > _CHUNK_SECONDS:
-            self._write()
+        seen = observe_states(self.system, out["base"], out["twist"], out["q"], out["inputs"])
+        ledger = self.ledger
+        booked = ledger.book(out, seen)
+        whole = out["whole"]
+        first = ledger.steps == 0 and not self.seen
+        ledger.steps += int(whole.sum()) - int(first)
+        for begin in self.march.divided[ledger.divided :]:
+            ledger.divide(begin)
+        numbers = self.seen + np.cumsum(whole) - 1
+        self.seen += int(whole.sum())
+        rows = {name: out[name] for name in _KEPT}
+        rows |= {"ledger": booked, "position": seen.position, "rotation": seen.rotation}
+        rows |= {"energy": seen.energy, "momentum": seen.momentum}
+        keep = whole & (numbers % self.every == 0)
+        last = {name: values[-1:] for name, values in rows.items()}
+        self.last = None if keep[-1] else (last["time"], last)
+        if keep.any():
+            self.records.append((out["time"][keep], {name: values[keep] for name, values in rows.items()}))
+            if clock.perf_counter() - self.written > _CHUNK_SECONDS:
+                self._write()
+        if ledger.has_run_away:
+            raise NotConverged(
+                f"simulate: stopped at t = {out['time'][-1]:g} s, where the method has brought in more than "
+                f"{RUNAWAY:g} times the energy in play ({ledger.in_play:.3g} J): {self.remedy}; .result holds the run "
+                "so far"
+            )
 
     def _write(self) -> None:
         """Bring the file up to date with the records; an append that Ctrl-C cut short is made up for."""
@@ -461,15 +549,31 @@ class _Recorder:
             raise
         self.written = clock.perf_counter()
 
+    @property
+    def remedy(self) -> str:
+        """What helps against energy from nowhere."""
+        if isinstance(self.step, Adaptive):
+            smaller = f"take a smaller tolerance than {self.step.tolerance:g}"
+        else:
+            smaller = f"take a smaller step than {self.step:g} s"
+        if isinstance(self.method, Gauss):
+            return f"{smaller}, or damp what it cannot follow (Material(damping=...), GeneralizedAlpha(rho_inf=0.3))"
+        return f"{smaller}, or ImplicitMidpoint() or GaussLegendre4()"
+
     def finish(self, status: str) -> xr.Dataset:
-        """The whole run; its status also goes to the file, and ``trouble`` says if that was not to be."""
+        """The whole run with its last state; its status goes to the file, ``trouble`` says if that was not to be."""
+        about = self.ledger.verdict().attributes
+        self.attributes |= about
+        if self.last is not None:
+            self.records.append(self.last)
+            self.last = None
         if self.file is not None:
             try:
                 try:
                     if self.trouble is None:
                         self._write()
                 finally:
-                    self.file.close(status)
+                    self.file.close(status, about)
             except CannotWrite as error:
                 self.trouble = self.trouble or error
         if not self.records:
@@ -478,8 +582,7 @@ class _Recorder:
 
     def _dataset(self, times: Array, out: dict[str, Array]) -> xr.Dataset:
         system = self.system
-        u = out["inputs"]
-        seen = observe_states(system, out["base"], out["twist"], out["q"], u)
+        u, energy = out["inputs"], out["energy"]
         quaternion = {"units": "1", "long_name": "world from section, scalar first"}
         base = base_name(system)
         variables: dict[str, Any] = {
@@ -495,13 +598,13 @@ class _Recorder:
                 {"units": "rad/s, m/s", "long_name": "body twist of the base, angular first"},
             ),
             f"{base}/twist_rate": (("time", "six"), out["twist"][:, 1], {"units": "rad/s2, m/s2"}),
-            "energy/kinetic": ("time", seen.energy[:, 0], {"units": "J"}),
-            "energy/elastic": ("time", seen.energy[:, 1], {"units": "J"}),
-            "energy/gravity": ("time", seen.energy[:, 2], {"units": "J"}),
-            "energy/total": ("time", seen.energy.sum(axis=1), {"units": "J"}),
+            "energy/kinetic": ("time", energy[:, 0], {"units": "J"}),
+            "energy/elastic": ("time", energy[:, 1], {"units": "J"}),
+            "energy/gravity": ("time", energy[:, 2], {"units": "J"}),
+            "energy/total": ("time", energy.sum(axis=1), {"units": "J"}),
             "momentum": (
                 ("time", "six"),
-                seen.momentum,
+                out["momentum"],
                 {"units": "kg m2/s, kg m/s", "long_name": "angular about the world origin, linear; world axes"},
             ),
             "newton_iterations": ("time", out["iterations"], {"units": "1"}),
@@ -516,21 +619,22 @@ class _Recorder:
             name, node = rod.name, f"{rod.name}_node"
             half_widths = np.column_stack(rod.section.half_widths(at.s, rod.length))
             variables |= {
-                f"{name}/position": (("time", node, "xyz"), seen.position[:, at.frames], {"units": "m"}),
+                f"{name}/position": (("time", node, "xyz"), out["position"][:, at.frames], {"units": "m"}),
                 f"{name}/orientation": (
-                    ("time", node, "quaternion"), so3.to_quaternion(seen.rotation[:, at.frames]), quaternion
+                    ("time", node, "quaternion"), so3.to_quaternion(out["rotation"][:, at.frames]), quaternion
                 ),
                 f"{name}/half_width": ((node, "yz"), half_widths, {"units": "m"}),
-                f"{name}/tip/position": (("time", "xyz"), seen.position[:, at.frames[-1]], {"units": "m"}),
+                f"{name}/tip/position": (("time", "xyz"), out["position"][:, at.frames[-1]], {"units": "m"}),
             }  # fmt: skip
             coordinates[f"{name}/s"] = (node, at.s, {"units": "m", "long_name": "arc length of the rest shape"})
         for body, frame in assembly.bodies.items():
             variables |= {
-                f"{body.name}/position": (("time", "xyz"), seen.position[:, frame], _appearance(body)),
+                f"{body.name}/position": (("time", "xyz"), out["position"][:, frame], _appearance(body)),
                 f"{body.name}/orientation": (
-                    ("time", "quaternion"), so3.to_quaternion(seen.rotation[:, frame]), quaternion
+                    ("time", "quaternion"), so3.to_quaternion(out["rotation"][:, frame]), quaternion
                 ),
             }  # fmt: skip
+        variables |= self.ledger.variables(out["ledger"])
         if system.channels:
             variables["inputs"] = (("time", "input"), u[:, : len(system.channels)], {"units": "see input_units"})
             variables["input_units"] = ("input", [part.unit for part in system.channels])
@@ -564,7 +668,15 @@ def _appearance(body: RigidBody) -> dict[str, Any]:
 def state_at(system: System, run: xr.Dataset, time: float | None = None) -> State:
     """State of a run at the recorded instant nearest to ``time`` [s], the last by default; to go on from there."""
     times = run["time"].values
-    k = -1 if time is None else int(np.argmin(np.abs(times - float(finite("time", time, (), "s")))))
+    k = -1
+    if time is not None:
+        t, slack = float(finite("time", time, (), "s")), 1e-9 * max(float(times[-1] - times[0]), 1.0)
+        if not times[0] - slack <= t <= times[-1] + slack:
+            raise BadInput(
+                f"state_at: time = {t:g} s is outside of the run, which goes from {times[0]:g} s to {times[-1]:g} s: "
+                "choose an instant in it, or simulate longer"
+            )
+        k = int(np.argmin(np.abs(times - t)))
     at = run.isel(time=k)
     name = base_name(system)
     g = np.eye(4)

@@ -45,7 +45,7 @@ class Stepper:
         self.start(first)
 
     def start(self, state: State | Balanced) -> None:
-        """Go on from ``state``, with the accelerations that the inputs ask for there."""
+        """Go on from ``state``, with what the step resolves of the accelerations that the inputs ask for there."""
         system = self.system
         state = system.check_state(state)
         if isinstance(system.mechanism.base, Driven):
@@ -53,6 +53,7 @@ class Stepper:
             state = state.with_(g=g, eta=eta, eta_dot=eta_dot)
         state = forward_dynamics(system, state, dict(zip(system.channels, self.signals, strict=True)))
         self._march = _March(system, state, self.method, self.signals)
+        self._march.filter_start(state.time, self.step)
         self.time = state.time
         self.u = system.input_vector(self.signals, self.time)
         self.iterations = 0

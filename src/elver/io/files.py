@@ -120,9 +120,10 @@ class RunFile:
     The first chunk also brings what does not depend on time, and the attributes. :func:`load` reads the file at any
     moment, also when the process was killed within an append: it has room for more steps than were taken, and the
     variable ``elver_steps`` counts them until the run ends (other readers see zeros behind them). Ctrl-C during an
-    append takes effect after it. The attribute ``status`` says how the run ended: "running", "complete", or
-    "stopped: ..." with the reason. From the beginning until :meth:`close` nobody else may write to it. Where there is
-    no room, :class:`elver.CannotWrite` is raised and the file keeps the steps it has.
+    append takes effect after it. The attribute ``status`` says how the run ended: "running", "complete",
+    "complete, ..." with what to know about it, or "stopped: ..." with the reason. From the beginning until
+    :meth:`close` nobody else may write to it. Where there is no room, :class:`elver.CannotWrite` is raised and the file
+    keeps the steps it has.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, dimension: str = "time") -> None:
@@ -150,14 +151,15 @@ class RunFile:
                 self._extend(_to_file_form(chunk))
             self.steps += chunk.sizes[self.dimension]
 
-    def close(self, status: str = "complete") -> None:
-        """Say in the file how the run ended, and give back the room for more steps."""
+    def close(self, status: str = "complete", attributes: Mapping[str, Any] | None = None) -> None:
+        """Say in the file how the run ended, with further ``attributes``, and give back the room for more steps."""
         self._lock.check()
         try:
             if self.steps:
                 with interrupt_deferred(), told(self.path, f'{self.steps} steps, with the status "running"'):
                     self._check_unchanged()
-                    _write_whole(_to_file_form(load(self.path).assign_attrs(status=status)), self.path)
+                    whole = load(self.path).assign_attrs(attributes or {}, status=status)
+                    _write_whole(_to_file_form(whole), self.path)
         finally:
             self._lock.release()
 

@@ -230,7 +230,7 @@ def _section_strains_signature() -> Any:
 
 
 def _observe_signature() -> Any:
-    return types.void(_I1, _F3, _F3, _F3, _F2, _INT, _F3, _F4, _F2, _F2)
+    return types.void(_I1, _F3, _F3, _F3, _F1, _F2, _INT, _F3, _F4, _F3, _F2, _F2, _F2)
 
 
 def evaluate_residual(*arguments: Any) -> None:
@@ -283,9 +283,15 @@ def solve_static(*arguments: Any) -> int:
     return _solver(rest.solve_static, _static_arguments)(*arguments)
 
 
+@cache
+def _one_step() -> Callable[..., int]:
+    ensure(("one-step",), "one-step methods", 10)
+    return _solver(one_step.march_one_step, _one_step_arguments)
+
+
 def march_one_step(*arguments: Any) -> int:
     """:func:`elver.kernels.one_step.march_one_step`, without its first two arguments."""
-    return _solver(one_step.march_one_step, _one_step_arguments)(*arguments)
+    return _one_step()(*arguments)
 
 
 @cache

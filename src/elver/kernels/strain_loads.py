@@ -19,7 +19,7 @@ import math
 
 from elver.kernels.cache import kernel
 
-__all__ = ["beyond", "strain_residual", "strain_tangent"]
+__all__ = ["beyond", "strain_residual", "strain_tangent", "tendon_lengths"]
 
 
 @kernel
@@ -74,6 +74,19 @@ def strain_residual(
             tension = tendon_factor[t] * inputs[tendon_input[t]]
         for k in range(n):
             residual[offset + k] += tension * rate[k]
+
+
+@kernel
+def tendon_lengths(component, block, point_block, point_phi, point_rest, tendon_path, tendon_weight, q, v, spans, out):
+    """Length of each tendon: along its rods, and of its free spans."""
+    for t in range(out.size):
+        out[t] = spans[t]
+        for g in range(point_rest.shape[0]):
+            weight = tendon_weight[t, g]
+            if weight != 0.0:
+                first, count = block[point_block[g], 0], block[point_block[g], 1]
+                _strain(component, first, count, point_phi[g], point_rest[g], q, v[0])
+                out[t] += weight * _direction(tendon_path[t, g], v[0], v[1])
 
 
 @kernel

@@ -17,10 +17,10 @@ from elver.kernels.cache import cache_folder
 
 __all__ = ["COMMON", "ensure", "is_warm", "warmup"]
 
-COMMON = ("residual", "one-step", "statics", "tangent", "articulated", "observe")
-"""What equilibria and implicit motion of any robot need."""
+COMMON = ("residual", "statics", "tangent", "articulated", "observe")
+"""What equilibria of any robot need, and motion beside its own steps."""
 
-_GROUPS = (*COMMON, "gauss", "shoot", "explicit")
+_GROUPS = ("residual", "gauss", "statics", "tangent", "articulated", "observe", "one-step", "shoot", "explicit")
 _COMMAND = "import sys; from elver.kernels.entry import compile_group; compile_group(sys.argv[1])"
 
 

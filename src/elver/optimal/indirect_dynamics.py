@@ -125,7 +125,8 @@ def shooting_dynamics(
     positive("tolerance", tolerance, "rad")
     _, first, inputs = situation(system, state, inputs)
     system.signals(inputs)
-    count = max(1, round(duration / step))
+    # all steps are alike, since histories of strain accelerations are; they are shortened to fit, never lengthened
+    count = max(1, int(np.ceil(duration / step * (1.0 - 1e-9))))
     step = step if abs(count * step - duration) < 1e-9 * duration else duration / count
     grid = RodGrid(system, int(segments), max(1, round(nodes / segments)), hybrid)
     check_ends(grid)

@@ -15,6 +15,7 @@ import hashlib
 import html
 import os
 import platform
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ import xarray as xr
 
 from elver.errors import BadInput, ElverWarning
 from elver.integrators.resolution import resolution_in_words
+from elver.results.status import energy_line, is_complete
 from elver.system import System
 from elver.viz.history import Cast, cast_of
 from elver.viz.measures import RAMP
@@ -108,7 +110,7 @@ def save_plots(run: xr.Dataset, folder: str | os.PathLike[str], *, format: str =
     """Write the plots of a report as files of their own into ``folder``, and return their paths.
 
     ``format`` is "pdf" or "svg" (vectors, whose text stays text) or "png". The files are called after what they show:
-    paths, shapes, tips, energy, inputs, multipliers, efforts, newton; those of them that the run has data for.
+    paths, shapes, tips, energy, balance, inputs, multipliers, efforts, newton; those of them that the run has data for.
     """
     if format not in FORMATS:
         raise BadInput(f"format = {format!r}: choose one of {', '.join(FORMATS)}")
@@ -212,7 +214,9 @@ def _header(shown: list[_Shown], title: str) -> str:
         parts.append(f"<p>{name}{_escaped(sentence_of(one.system, run))}</p>")
         if one.system is not None and run.sizes.get("time", 0) and (told := resolution_in_words(run, one.system)):
             parts.append(f"<p>Resolution: {_escaped(told)}.</p>")
-        if status and status != "complete":
+        if is_complete(status) and status != "complete":
+            parts.append(f'<p class="note">This run is {_escaped(status)}: see the balance of energy below.</p>')
+        elif status and status != "complete":
             killed = "it was still being computed, or was killed, when this page was made"
             why = _escaped(killed if status == "running" else status)
             parts.append(f'<p class="note">This run is not complete: {why}. The page shows what there is.</p>')
@@ -228,7 +232,7 @@ def _header(shown: list[_Shown], title: str) -> str:
 def _badge(run: xr.Dataset) -> str:
     status = str(run.attrs.get("status", ""))
     kind = "badge" if status == "complete" else "badge warn"
-    return f'<span class="{kind}">{_escaped(status.partition(":")[0])}</span>' if status else ""
+    return f'<span class="{kind}">{_escaped(re.split("[:,]", status)[0])}</span>' if status else ""
 
 
 def _charts(shown: list[_Shown]) -> Iterator[Chart]:
@@ -388,6 +392,12 @@ def _run_rows(run: xr.Dataset) -> Iterator[tuple[str, str, str]]:
         first, last = np.where(np.abs(total) > 1e-12 * np.nanmax(np.abs(total)), total, 0.0)[[0, -1]]
         yield "total energy, first and last", f"{first:.6g}, {last:.6g}", "J"
         yield "largest change of the total energy", f"{np.nanmax(np.abs(total - total[0])):.4g}", "J"
+    if energy_line(run):
+        yield "energy in play", f"{float(run.attrs['energy_in_play']):.4g}", "J"
+        for name in ("work", "dissipated"):
+            yield f"energy, {name}", f"{float(run[f'energy/{name}'][-1]):.4g}", "J"
+        yield "energy gained or lost by the method, at most", f"{100.0 * float(run.attrs['energy_error']):+.2g}", "%"
+        yield "steps divided", str(int(run.attrs["divided_steps"])), ""
     if "multipliers" in run and run["multipliers"].size:
         units = [str(unit) for unit in run["multiplier_units"].values] if "multiplier_units" in run else []
         for unit in dict.fromkeys(units):

@@ -92,6 +92,8 @@ def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
         yield drawn_over_time("tips", "tips and bodies over time", lambda axes: tip_history(run, axes=axes))
     if any(_finite(run, f"energy/{name}") for name in ("kinetic", "elastic", "gravity", "total")):
         yield drawn_over_time("energy", "energy over time", lambda axes: energy(run, axes=axes))
+    if _finite(run, "energy/numerical"):
+        yield drawn_over_time("balance", "where energy came from, where it went", _of(_balance, run))
     for name, labels, units, title in (
         ("inputs", "input", "input_units", "inputs"),
         ("multipliers", "multiplier", "multiplier_units", "multipliers of loops and holds"),
@@ -140,6 +142,18 @@ def _shapes(axes: Axes, cast: Cast) -> None:
     when = f", {time[chosen[0]]:.3g} s (light) to {time[chosen[-1]]:.3g} s" if len(chosen) > 1 else ""
     axes.set_title(f"shapes{when}")
     flat(axes, i, j)
+
+
+def _balance(axes: Axes, run: xr.Dataset) -> None:
+    time = run["time"].values
+    change = run["energy/total"].values - run["energy/total"].values[0]
+    kinds = [("change of the total", change)] + [
+        (name, run[f"energy/{name}"].values) for name in ("work", "dissipated", "numerical")
+    ]
+    for k, (name, values) in enumerate(kinds):
+        axes.plot(time, values, color=_colour(k), label=name, linewidth=3.6 if k == 0 else 1.6)
+    open_axes(axes, "balance of energy", "energy since the start [J]")
+    legend_above(axes)
 
 
 def is_branch(run: xr.Dataset) -> bool:

@@ -26,15 +26,15 @@ _HOME = {
         "Buoyancy DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop Lighthill "
         "Morison PointWrench RotorInertia SlidingFriction"
     ),
-    "elver.errors": "BadInput CannotWrite ElverWarning Interrupted NotConverged",
+    "elver.errors": "BadInput CannotWrite ElverWarning Interrupted NotConverged UnitWarning",
     "elver.integrators": (
         "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
     ),
     "elver.integrators.resolution": "check_resolution",
+    "elver.integrators.runs": "save",
     "elver.integrators.simulate": "simulate state_at still",
     "elver.io": (
-        "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save save_csv "
-        "save_model"
+        "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save_csv save_model"
     ),
     "elver.mechanism": (
         "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
@@ -117,7 +117,7 @@ if TYPE_CHECKING:
         RotorInertia,
         SlidingFriction,
     )
-    from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged
+    from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged, UnitWarning
     from elver.integrators import (
         HHT,
         Adaptive,
@@ -129,6 +129,7 @@ if TYPE_CHECKING:
         SemiImplicitEuler,
     )
     from elver.integrators.resolution import check_resolution
+    from elver.integrators.runs import save
     from elver.integrators.simulate import simulate, state_at, still
     from elver.io import (
         ContinuationStudy,
@@ -139,7 +140,6 @@ if TYPE_CHECKING:
         load,
         load_model,
         read_urdf,
-        save,
         save_csv,
         save_model,
     )

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from elver.words import describe
+
 __all__ = [
-    "BadInput", "CannotWrite", "ElverWarning", "Interrupted", "NotConverged", "as_path", "describe", "expect", "finite",
-    "non_negative", "positive", "refused",
+    "BadInput", "CannotWrite", "ElverWarning", "Interrupted", "NotConverged", "UnitWarning", "as_path", "describe",
+    "expect", "finite", "non_negative", "positive", "refused", "shape_of",
 ]  # fmt: skip
 
 _Value = TypeVar("_Value")
@@ -28,6 +30,10 @@ class BadInput(ValueError):
 
 class ElverWarning(UserWarning):
     """Something allowed but unusual, such as a tendon outside the section."""
+
+
+class UnitWarning(ElverWarning):
+    """Numbers that belong to no rod or material, by decades: probably millimetres, degrees, MPa or g/cm³."""
 
 
 class NotConverged(RuntimeError):
@@ -80,13 +86,21 @@ def finite(name: str, value: Any, shape: tuple[int, ...], unit: str) -> np.ndarr
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise BadInput(f"{name} is {describe(value)}: expected numbers in {unit} of shape {shape}") from None
+        raise BadInput(f"{name} = {describe(value)}: expected numbers in {unit} of shape {shape}") from None
     if array.ndim != len(shape) or any(n not in (-1, m) for n, m in zip(shape, array.shape, strict=True)):
         raise BadInput(f"{name} has shape {array.shape}: expected {shape} in {unit}")
     if not np.all(np.isfinite(array)):
         bad = array[~np.isfinite(array)].flat[0]
         raise BadInput(f"{name} contains {bad} ({unit}): every entry must be a finite number")
     return array
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """Shape of numbers given as nested sequences or an array; None for what is no such thing."""
+    try:
+        return np.shape(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def _scalar(name: str, value: Any, unit: str) -> float:
@@ -100,47 +114,6 @@ def _scalar(name: str, value: Any, unit: str) -> float:
 
 
 # What was given, and what is wanted -------------------------------------------------------------------------
-
-
-def describe(value: Any) -> str:
-    """What a value is in a few words, for messages: short texts and numbers as they are, of all else kind and name.
-
-    A message never shows the ``repr`` of a part: with its rods and arrays inside, that is pages long.
-    """
-    if value is None or isinstance(value, bool | int | float | complex | np.number):
-        return str(value)
-    if isinstance(value, str):
-        return repr(value if len(value) <= 60 else f"{value[:57]}...")
-    if isinstance(value, os.PathLike):
-        return f"the path {os.fspath(value)}"
-    if isinstance(value, type):
-        return f"the class {value.__name__}, not a value made with it"
-    kind = type(value).__name__
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape}"
-    if kind == "Dataset":
-        return "a Dataset (a run)"
-    if isinstance(value, Mapping):
-        keys = [describe(key) for key in value]
-        return f"a {kind} with {', '.join(keys[:3])}{', ...' if len(keys) > 3 else ''}" if keys else f"an empty {kind}"
-    if isinstance(value, list | tuple | set | frozenset):
-        return _group(value, kind)
-    name = getattr(value, "name", None)
-    if isinstance(name, str) and name:
-        return f"the {kind} {name!r}"
-    if callable(value) and hasattr(value, "__name__"):
-        return f"the function {value.__name__}"
-    return f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"
-
-
-def _group(values: Any, kind: str) -> str:
-    """A list or tuple: a few numbers and texts as they are, else what it is made of."""
-    plain = all(value is None or isinstance(value, str | bool | int | float | np.number) for value in values)
-    if plain and len(values) <= 6:
-        inside = ", ".join(describe(value) for value in values)
-        return f"[{inside}]" if kind == "list" else f"({inside})" if kind == "tuple" else f"a {kind} of {inside}"
-    kinds = sorted({type(value).__name__ for value in values})
-    return f"a {kind} of {len(values)} ({', '.join(kinds[:3])}{', ...' if len(kinds) > 3 else ''})"
 
 
 def refused(where: str, name: str, value: Any, wanted: str, example: str) -> BadInput:

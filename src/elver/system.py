@@ -8,7 +8,7 @@ and the pose of a floating base; algorithms are functions of a system and a stat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -34,11 +34,12 @@ from elver.environment import (
     RotorInertia,
     SlidingFriction,
 )
-from elver.errors import BadInput, expect, finite
+from elver.errors import BadInput, describe, expect, finite, refused
 from elver.mechanism import Driven, Free, Joint, Mechanism, Part
 from elver.mechanism.naming import numbered
 from elver.rods import Rod
 from elver.values import Carried
+from elver.words import place
 
 __all__ = ["Balanced", "Channel", "Inputs", "State", "System", "situation"]
 
@@ -65,20 +66,26 @@ class System(Carried):
     loads: Sequence[Load] = ()
     title: str = ""
 
+    def __repr__(self) -> str:
+        few = ", ".join(part.name for part in self.channels[:4]) + (", ..." if len(self.channels) > 4 else "")
+        inputs = f"inputs {few}" if self.channels else "no inputs"
+        title = f" {self.title!r}" if self.title else ""
+        return f"System{title} of {self.mechanism.summary}: {self.n} coordinates, {inputs}"
+
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, Mechanism):
-            raise BadInput(
-                f"mechanism is a {type(self.mechanism).__name__}: give a Mechanism, for example Mechanism.clamped(rod)"
-            )
+            raise refused("System", "mechanism", self.mechanism, "a Mechanism", "Mechanism.clamped(rod)")
         for name, kinds, example in (
             ("actuators", Actuator, "Tendon(rod, path=parallel(y=0.0, z=6e-3))"),
             ("loads", Load, "Gravity()"),
         ):
             given = getattr(self, name)
+            if not isinstance(given, kinds) and (isinstance(given, str) or not isinstance(given, Iterable)):
+                raise refused("System", name, given, "a list of values", f"[{example}]")
             parts = (given,) if isinstance(given, kinds) else tuple(given)
             for part in parts:
                 if not isinstance(part, kinds):
-                    raise BadInput(f"{name} contains {part!r}: give values such as {example}")
+                    raise BadInput(f"{name} contains {describe(part)}: give values such as {example}")
                 self._check_target(part)
             object.__setattr__(self, name, parts)
         expect("System", "title", self.title, str, wanted="a text", example='"an arm with two tendons"')
@@ -278,10 +285,26 @@ class System(Carried):
 
     def signals(self, inputs: Inputs | None) -> tuple[Signal, ...]:
         """One signal per channel, from a mapping keyed by part or by name; what is not named has its default."""
+        inputs = self.check_inputs(inputs)
         signals: list[Signal] = [part.default for part in self.channels]
-        for key, value in (inputs or {}).items():
+        for key, value in inputs.items():
             signals[self._channel(key)] = value
         return tuple(signals)
+
+    def check_inputs(self, value: Inputs | None) -> Inputs:
+        """Inputs as a mapping, empty for None; else the message writes one with the names of this system."""
+        if value is None:
+            return {}
+        if isinstance(value, Mapping) and type(value).__name__ != "Dataset":  # which is a mapping, too
+            return value
+        if not self.channels:
+            raise BadInput(f"inputs is {describe(value)}; this system has no actuator and no load: leave inputs out")
+        values = zip(self.channel_names[:2], ("5.0", "2.0"))
+        example = ", ".join(f"{name!r}: {number}" for name, number in values) + ", ..." * (len(self.channels) > 2)
+        raise BadInput(
+            f"inputs is {describe(value)}; say what each value is for, inputs={{{example}}}, by the name of an "
+            "actuator or load or by the part itself"
+        )
 
     def input_vector(self, signals: Sequence[Signal], t: float) -> Array:
         """Values of all channels at ``t`` [s], checked; behind them the rates of imposed motions."""
@@ -307,13 +330,12 @@ class System(Carried):
 
     def _channel(self, key: Any) -> int:
         for k, part in enumerate(self.channels):
-            if key is part or key == self.channel_names[k]:
+            if key is part or (isinstance(key, str) and key == self.channel_names[k]):
                 return k
-        shown = repr(key) if isinstance(key, str) else repr(getattr(key, "name", key))
         known = ", ".join(repr(name) for name in self.channel_names) or "none: it has no actuator and no load"
         copied = not isinstance(key, str) and getattr(key, "name", None) in self.channel_names
         remedy = "; a copy of a system has parts of its own: send both together, or give inputs by name" * copied
-        raise BadInput(f"inputs: {shown} is not part of this system; its inputs are {known}{remedy}")
+        raise BadInput(f"inputs: {describe(key)} is not part of this system; its inputs are {known}{remedy}")
 
     # States -------------------------------------------------------------------------------------------------
 
@@ -355,9 +377,9 @@ class System(Carried):
         if not isinstance(state, State):
             state = getattr(state, "state", state)
         if not isinstance(state, State):
-            shown = repr(state) if isinstance(state, str | float | int) else f"a {type(state).__name__}"
             raise BadInput(
-                f"state = {shown}: give a State or an Equilibrium, such as system.rest() or equilibrium(system, inputs)"
+                f"state = {describe(state)}: give a State or an Equilibrium, such as system.rest() or "
+                "equilibrium(system, inputs)"
             )
         n, m = self.n, len(self.multipliers)
         for name, size in (("q", n), ("q_dot", n), ("q_ddot", n), ("multipliers", m)):
@@ -394,6 +416,12 @@ class State:
         ):
             object.__setattr__(self, name, finite(f"state.{name}", getattr(self, name), shape, "SI units"))
 
+    def __repr__(self) -> str:
+        moving = np.any(self.q_dot) or np.any(self.eta)
+        size = f", largest {np.max(np.abs(self.q)):.3g}" if self.q.size else ""
+        base = "" if np.array_equal(self.g, np.eye(4)) else f", base at {place(self.g[:3, 3])}"
+        return f"State at t = {self.time:g} s, {'moving' if moving else 'at rest'}: q of {self.q.size}{size}{base}"
+
     def with_(self, **changes: Any) -> State:
         """A copy with some fields replaced: ``state.with_(q=..., q_dot=...)``."""
         unknown = set(changes) - set(self.__dataclass_fields__)
@@ -419,6 +447,16 @@ class Balanced(Protocol):
         """Value of every channel, in the order of ``system.channel_names``; more may follow."""
 
 
+def _way(value: Any) -> str:
+    """From what was given in place of a system, the way to one."""
+    return {
+        "Rod": ", such as System(Mechanism.clamped(rod))",
+        "Mechanism": ", such as System(mechanism)",
+        "Dataset": "; of a run, energies are run['energy/total'], and one instant is state_at(system, run, time)",
+        "State": " first, and the state after it",
+    }.get(type(value).__name__, ", such as System(Mechanism.clamped(rod), actuators=[tendon], loads=[Gravity()])")
+
+
 def situation(
     system: System | Balanced, state: State | Balanced | None = None, inputs: Inputs | None = None
 ) -> tuple[System, State, Inputs]:
@@ -429,15 +467,15 @@ def situation(
     """
     if not isinstance(system, System):
         if not isinstance(system, Balanced):
-            raise BadInput(f"system is a {type(system).__name__}: give a System, or an Equilibrium")
+            raise BadInput(f"system is {describe(system)}: give a System or an Equilibrium{_way(system)}")
         state = system if state is None else state
         system = system.system
     if state is None:
         state = system.rest()
     if isinstance(state, State) or not isinstance(state, Balanced):
-        return system, system.check_state(state), inputs or {}
+        return system, system.check_state(state), system.check_inputs(inputs)
     signals = list(system.signals(inputs))
-    given = {system._channel(key) for key in inputs or {}}
+    given = {system._channel(key) for key in system.check_inputs(inputs)}
     own = state.system
     held = {name: (type(part), _held(state, part)) for name, part in zip(own.channel_names, own.channels, strict=True)}
     for k, (name, part) in enumerate(zip(system.channel_names, system.channels, strict=True)):

@@ -385,7 +385,7 @@ def test_a_gait_that_becomes_nan_names_input_and_time():
 
 
 def test_a_wave_itself_is_no_input():
-    with pytest.raises(BadInput, match=r"imposed 'hinge1-angle' = TravellingWave\(.*expected numbers in rad"):
+    with pytest.raises(BadInput, match=r"imposed 'hinge1-angle' = a TravellingWave: expected numbers in rad"):
         Imposed(HINGES[0]).motion(EEL, 0.0)
 
 
@@ -398,7 +398,7 @@ def test_a_wave_itself_is_no_input():
         (lambda: TravellingWave(0.1, np.inf, 1.0, 1.0), r"wave: growth contains inf \(1/m\)"),
         (
             lambda: TravellingWave(0.1, 0.0, 1.0, 1.0, ramp=ramp(0.0, 1.0)),
-            r"wave: ramp = Ramp\(.*\) has no rates; give smooth_step",
+            r"wave: ramp = a Ramp has no rates; give smooth_step",
         ),
         (lambda: CurvatureWave((1.0,), -1.0, 1.0), r"wave: wavelength = -1 m: must be greater than zero"),
         (lambda: CurvatureWave((1.0,), 1.0, 0.0), r"wave: period = 0 s: must be greater than zero"),
@@ -410,14 +410,14 @@ def test_a_wave_itself_is_no_input():
             r"joint gait: 3 stations for 3 joints; give 4, one more than joints",
         ),
         (lambda: joint_gait([], EEL, [0.0]), r"joint gait: 0 joints and 1 station; give at least one joint"),
-        (lambda: joint_gait(HINGES[0], EEL, [0.0, 1.0]), r"joint gait: joints = Revolute.*; give a sequence of joints"),
+        (lambda: joint_gait(HINGES[0], EEL, [0.0, 1.0]), r"joints = the Revolute '.*'; give a sequence of joints"),
         (
             lambda: joint_gait([HINGES[0], BAR], EEL, STATIONS[:3]),
-            r"joint gait: joints\[1\] = RigidBody.*; give a joint, or \(joint, name of its coordinate\)",
+            r"joint gait: joints\[1\] = the RigidBody '.*'; give a joint, or \(joint, name of its coordinate\)",
         ),
         (
             lambda: joint_gait([(HINGES[0], "angle", 2)], EEL, STATIONS[:2]),
-            r"joint gait: joints\[0\] = \(.*\); give a joint, or \(joint, name",
+            r"joint gait: joints\[0\] = a tuple of .*; give a joint, or \(joint, name",
         ),
         (
             lambda: joint_gait([Universal("world", BAR, name="hip")], EEL, STATIONS[:2]),
@@ -440,9 +440,9 @@ def test_a_wave_itself_is_no_input():
             r"joint gait: stations\[2\] = 0.14 m does not come after 0.28 m: give them from head to tail",
         ),
         (lambda: joint_gait(HINGES, EEL, [0.0, 0.1, np.nan, 0.3]), r"joint gait: stations contains nan \(m\)"),
-        (lambda: joint_gait(HINGES, SWIMMER, STATIONS[:4]), r"joint gait: wave = CurvatureWave.*; give a Travelling"),
+        (lambda: joint_gait(HINGES, SWIMMER, STATIONS[:4]), r"joint gait: wave = a CurvatureWave; give a Travelling"),
         (lambda: joint_gait(HINGES, EEL, STATIONS[:4], np.nan), r"joint gait: offset contains nan \(rad\)"),
-        (lambda: joint_gait(HINGES, EEL, STATIONS[:4], ramp(0, 1)), r"joint gait: offset = Ramp\(.*\) has no rates"),
+        (lambda: joint_gait(HINGES, EEL, STATIONS[:4], ramp(0, 1)), r"joint gait: offset = a Ramp has no rates"),
         *(
             case
             for gait, name in ((rod_gait, "rod gait"), (muscle_gait, "muscle gait"))
@@ -460,8 +460,8 @@ def test_a_wave_itself_is_no_input():
                     rf"{name}: K_y is not free on the rod 'fish', whose coordinates are of K_z: choose another strain, "
                     "or give its basis functions for K_y",
                 ),
-                (lambda gait=gait: gait(BAR, SWIMMER), rf"{name}: rod = RigidBody.*; give the Rod that follows"),
-                (lambda gait=gait: gait(fish(), EEL), rf"{name}: wave = TravellingWave.*; give a CurvatureWave"),
+                (lambda gait=gait: gait(BAR, SWIMMER), rf"{name}: rod = the RigidBody '.*'; give the Rod that follows"),
+                (lambda gait=gait: gait(fish(), EEL), rf"{name}: wave = a TravellingWave; give a CurvatureWave"),
             )
         ),
     ],

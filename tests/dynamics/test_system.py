@@ -92,7 +92,7 @@ def test_parts_in_the_wrong_list_are_refused(tools):
     rod = tools.rod()
     with pytest.raises(BadInput, match="actuators contains"):
         System(me.Mechanism.clamped(rod), actuators=[en.Gravity()])
-    with pytest.raises(BadInput, match="mechanism is a Rod"):
+    with pytest.raises(BadInput, match="mechanism is the Rod"):
         System(rod)
 
 

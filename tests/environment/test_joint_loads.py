@@ -102,7 +102,7 @@ def test_sliding_friction_acts_on_a_body_or_a_section():
             lambda: JointStop(TABLE, 0.0, stiffness=1.0, coordinate="z", name="wall"),
             r"stop 'wall': planar 'table' has no coordinate 'z'; choose one of 'x', 'y', 'angle'",
         ),
-        (lambda: JointSpring(LINK, 1.0), r"spring: joint = RigidBody.*; give the joint it acts on, such as a Revolute"),
+        (lambda: JointSpring(LINK, 1.0), r"spring: joint = the RigidBody '.*'; give the joint it acts on"),
         (lambda: JointSpring(CRANK, 1.0, name="a/b"), r"spring name = 'a/b': give a non-empty text"),
         (lambda: JointSpring(CRANK, -1.0), r"spring 'crank-spring': stiffness = -1 N m/rad: must not be negative"),
         (lambda: JointSpring(SLIDE, -1.0), r"stiffness = -1 N/m: must not be negative"),

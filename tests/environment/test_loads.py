@@ -113,7 +113,7 @@ def test_inputs_scale_loads_and_are_checked(load):
             r"frame = 'section'; say \"world\" \(dead load\) or \"body\" \(follower\)",
         ),
         (lambda: PointWrench(BODY).position, r"'point wrench' acts on the body 'hull', which has no arc length"),
-        (lambda: DistributedWrench(BODY), r"load 'distributed wrench': rod = RigidBody.*; give the Rod it acts on"),
+        (lambda: DistributedWrench(BODY), r"load '.*': rod = the RigidBody '.*'; give the Rod it acts on"),
         (lambda: DistributedWrench(ROD, end=0.5), r"end = 0.5 m lies beyond the rod; choose end <= 0.4 m"),
         (
             lambda: DistributedWrench(ROD, start=0.4),

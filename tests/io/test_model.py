@@ -113,7 +113,7 @@ def test_unknown_type_is_named():
 
 
 def test_value_that_no_file_can_hold_is_named():
-    with pytest.raises(BadInput, match=r"Robot\.inputs\['x'\] = <object"):
+    with pytest.raises(BadInput, match=r"Robot\.inputs\['x'\] = an object"):
         encode(Robot(Beam(1.0, Disc(0.01)), inputs={"x": object()}))
 
 

@@ -286,9 +286,9 @@ def test_a_root_need_not_be_tied_to_the_world():
         ),
         (lambda: Mechanism(two_rod_loop(), Free()), r"base = Free\(...\): nothing floats; add Floating"),
         (lambda: Mechanism(), r"a mechanism without joints: give at least one"),
-        (lambda: Mechanism(LEFT), r"joints is a Rod: give a list .*, or use Mechanism.clamped\(rod\)"),
-        (lambda: Mechanism([LEFT]), r"(?s)joints contains Rod.*: give Fixed\(a, b\), Revolute"),
-        (lambda: Mechanism([Revolute]), r"joints contains <class .*: give Fixed\(a, b\), Revolute"),
+        (lambda: Mechanism(LEFT), r"joints is the Rod .*: give a list .*, or use Mechanism.clamped\(rod\)"),
+        (lambda: Mechanism([LEFT]), r"(?s)joints contains the Rod '.*': give Fixed\(a, b\), Revolute"),
+        (lambda: Mechanism([Revolute]), r"joints contains the class .*: give Fixed\(a, b\), Revolute"),
         (
             lambda: Mechanism.free(RigidBody.massless("ghost")),
             r"'ghost' floats without mass and with nothing attached: give mass > 0 kg, or join a part",

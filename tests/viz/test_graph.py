@@ -112,5 +112,5 @@ def test_cuts_are_dashed(drawn):
 
 
 def test_only_a_mechanism_can_be_drawn():
-    with pytest.raises(BadInput, match=r"a Rod cannot be drawn as a graph: give a Mechanism"):
+    with pytest.raises(BadInput, match=r"the Rod 'arm' cannot be drawn as a graph: give a Mechanism"):
         draw_graph(rod("arm"))

@@ -491,7 +491,7 @@ class TestTwoRuns:
             ev.report(dict.fromkeys("abc", swinging()), tmp_path / "a.html")
         with pytest.raises(BadInput, match="the run 'b' holds no rod or body to draw"):
             ev.report({"a": swinging(), "b": nothing}, tmp_path / "a.html")
-        with pytest.raises(BadInput, match="not a list"):
+        with pytest.raises(BadInput, match="is given a list"):
             ev.report([swinging()], tmp_path / "a.html")
 
     def test_the_command(self, tmp_path, monkeypatch):

@@ -41,6 +41,7 @@ from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths
 from elver.rods.rod import STRAIN_SYMBOLS
 from elver.values import Carried
+from elver.words import brief, describe
 
 __all__ = ["CurvatureWave", "TravellingWave", "WaveTarget", "joint_gait", "muscle_gait", "rod_gait"]
 
@@ -97,6 +98,7 @@ class _Wave(Carried, ABC):
         return value, first, second
 
 
+@brief
 @dataclass(frozen=True)
 class TravellingWave(_Wave):
     """Heading Q(s, t) = f(t) A exp(α s) sin(2π(s/λ - t/T)) of a swimming body (Khalil 2007).
@@ -121,6 +123,7 @@ class TravellingWave(_Wave):
         return self.amplitude * np.exp(self.growth * np.asarray(s, dtype=float))
 
 
+@brief
 @dataclass(frozen=True)
 class CurvatureWave(_Wave):
     """Curvature K_d(s, t) = f(t) (a₀ + a₁ s + a₂ s² + …) sin(2π(s/λ - t/T)) of a swimming rod (Boyer 2023, test 4).
@@ -174,9 +177,9 @@ def joint_gait(
     """
     label = "joint gait"
     if not isinstance(wave, TravellingWave):
-        raise BadInput(f"{label}: wave = {wave!r}; give a TravellingWave")
+        raise BadInput(f"{label}: wave = {describe(wave)}; give a TravellingWave")
     if isinstance(joints, Joint) or not isinstance(joints, Sequence):
-        raise BadInput(f"{label}: joints = {joints!r}; give a sequence of joints, from head to tail")
+        raise BadInput(f"{label}: joints = {describe(joints)}; give a sequence of joints, from head to tail")
     chosen = [_coordinate(label, k, item) for k, item in enumerate(joints)]
     X = finite(f"{label}: stations", stations, (-1,), "m")
     if not chosen:
@@ -201,7 +204,7 @@ def _coordinate(label: str, k: int, item: Any) -> tuple[Joint, str]:
     """A joint and the name of an angle of it."""
     joint, name = item if isinstance(item, tuple) and len(item) == 2 else (item, None)
     if not isinstance(joint, Joint):
-        raise BadInput(f"{label}: joints[{k}] = {item!r}; give a joint, or (joint, name of its coordinate)")
+        raise BadInput(f"{label}: joints[{k}] = {describe(item)}; give a joint, or (joint, name of its coordinate)")
     name = choose(label, joint, name)
     unit = unit_of(joint, name)
     if unit != "rad":
@@ -262,6 +265,7 @@ def muscle_gait(
     return (sine, cosine), dict(zip((sine, cosine), wave.signals, strict=True))
 
 
+@brief
 @dataclass(frozen=True)
 class WaveTarget:
     """Curvature that a muscle aims at: that of the rod at rest, plus one of the two shapes of a wave in ``strain``."""
@@ -274,7 +278,7 @@ class WaveTarget:
     def __post_init__(self) -> None:
         _component("target of a wave", self.rod, self.wave, self.strain)
         if self.shape not in ("sine", "cosine"):
-            raise BadInput(f"target of a wave: shape = {self.shape!r}; choose 'sine' or 'cosine'")
+            raise BadInput(f"target of a wave: shape = {describe(self.shape)}; choose 'sine' or 'cosine'")
 
     def __call__(self, s: ArrayLike) -> Array:
         """Curvature at ``s`` [m], (len(s), 3) in 1/m."""
@@ -287,11 +291,11 @@ class WaveTarget:
 def _component(label: str, rod: Any, wave: Any, strain: Any) -> int:
     """Which of the six strains follows the wave, counted from 0."""
     if not isinstance(rod, Rod):
-        raise BadInput(f"{label}: rod = {rod!r}; give the Rod that follows the wave")
+        raise BadInput(f"{label}: rod = {describe(rod)}; give the Rod that follows the wave")
     if not isinstance(wave, CurvatureWave):
-        raise BadInput(f"{label}: wave = {wave!r}; give a CurvatureWave")
+        raise BadInput(f"{label}: wave = {describe(wave)}; give a CurvatureWave")
     if strain not in _CURVATURES:
-        raise BadInput(f"{label}: strain = {strain!r}; choose a curvature, 'K_x', 'K_y' or 'K_z'")
+        raise BadInput(f"{label}: strain = {describe(strain)}; choose a curvature, 'K_x', 'K_y' or 'K_z'")
     component = _CURVATURES.index(strain)
     if not rod.counts[component]:
         free = ", ".join(symbol for symbol, count in zip(STRAIN_SYMBOLS, rod.counts, strict=True) if count)

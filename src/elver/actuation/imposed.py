@@ -23,6 +23,7 @@ from elver.numerics.differences import FIRST, OFFSETS, SECOND
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
 from elver.values import Carried
+from elver.words import brief, describe
 
 __all__ = ["Imposed", "MotionSignal"]
 
@@ -33,6 +34,7 @@ _EFFORT = {"rad": "N m", "m": "N", "1/m": "N m2", "1": "N m"}
 _STEP = 1e-3
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Imposed(Carried):
     """A coordinate that follows its input exactly.
@@ -50,7 +52,9 @@ class Imposed(Carried):
     def __post_init__(self) -> None:
         label = "imposed motion" if self.name is None else f"imposed motion {check_name('imposed motion', self.name)!r}"
         if not isinstance(self.target, Joint | Rod):
-            raise BadInput(f"{label}: target = {self.target!r}; give the joint or the Rod whose coordinate is imposed")
+            raise BadInput(
+                f"{label}: target = {describe(self.target)}; give the joint or the Rod whose coordinate is imposed"
+            )
         object.__setattr__(self, "coordinate", choose(label, self.target, self.coordinate))
         if self.name is None:
             object.__setattr__(self, "name", default_name(self.target, self.coordinate))
@@ -59,7 +63,7 @@ class Imposed(Carried):
     def all(cls, target: Joint | Rod) -> tuple[Self, ...]:
         """One for each coordinate of a rod or a joint, in order."""
         if not isinstance(target, Joint | Rod):
-            raise BadInput(f"imposed motion: target = {target!r}; give the joint or the Rod to impose")
+            raise BadInput(f"imposed motion: target = {describe(target)}; give the joint or the Rod to impose")
         return tuple(cls(target, name) for name in target.coordinate_names)
 
     @property

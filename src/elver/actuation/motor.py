@@ -16,10 +16,12 @@ from elver.mechanism import Joint
 from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.rods.fields import check_name
 from elver.values import Carried
+from elver.words import brief, describe
 
 __all__ = ["Motor"]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Motor(Carried):
     """Motor on one coordinate of a joint; its input is a torque [N m], or a force [N] where the joint slides.
@@ -37,7 +39,7 @@ class Motor(Carried):
     def __post_init__(self) -> None:
         label = "motor" if self.name is None else f"motor {check_name('motor', self.name)!r}"
         if not isinstance(self.joint, Joint):
-            raise BadInput(f"{label}: joint = {self.joint!r}; give the joint it drives, such as a Revolute")
+            raise BadInput(f"{label}: joint = {describe(self.joint)}; give the joint it drives, such as a Revolute")
         object.__setattr__(self, "coordinate", choose(label, self.joint, self.coordinate))
         if self.name is None:
             chosen = self.coordinate if self.joint.n > 1 else None

@@ -18,12 +18,14 @@ from elver.errors import BadInput, finite
 from elver.rods import Rod
 from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_field, check_name, interior, is_plain, sample
 from elver.rods.jumps import warn_of_jumps
+from elver.words import brief, describe
 
 __all__ = ["Muscle"]
 
 _STRAIN_UNIT = "1/m (curvature) and m/m"
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Muscle:
     """Distributed actuation of a rod; its input (default 1) scales it.
@@ -45,7 +47,7 @@ class Muscle:
         object.__setattr__(self, "name", check_name("muscle", self.name))
         label = f"muscle {self.name!r}"
         if not isinstance(self.rod, Rod):
-            raise BadInput(f"{label}: rod = {self.rod!r}; give the Rod it acts on")
+            raise BadInput(f"{label}: rod = {describe(self.rod)}; give the Rod it acts on")
         if (self.torque is None) == (self.target is None):
             raise BadInput(
                 f"{label}: give either torque [N m] or target (strain, 1/m and m/m), not both or none"

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite, positive
 from elver.rods.fields import Array, arc_lengths, sample
+from elver.words import brief, describe
 
 __all__ = [
     "Convergent",
@@ -105,6 +106,7 @@ class Helical:
 Routing: TypeAlias = Callable[[Array], Any]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Route:
     """Along a function of one's own, s [m] -> (D_y, D_z) [m], as a pair of arrays or an array (len(s), 2).
@@ -120,7 +122,7 @@ class Route:
         for name in ("function", "derivative"):
             value = getattr(self, name)
             if not callable(value) and (name == "function" or value is not None):
-                raise BadInput(f"route: {name} = {value!r}; give a callable s [m] -> (D_y, D_z) [m]")
+                raise BadInput(f"route: {name} = {describe(value)}; give a callable s [m] -> (D_y, D_z) [m]")
 
     def __call__(self, s: Array, length: float) -> tuple[Array, Array]:
         """D and D′ at ``s`` [m]."""

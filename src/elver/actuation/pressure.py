@@ -12,10 +12,12 @@ from elver.actuation.paths import Path, parallel
 from elver.actuation.tendon import Routed
 from elver.errors import finite, positive
 from elver.rods import Rod
+from elver.words import brief
 
 __all__ = ["Pressure"]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Pressure(Routed):
     """Radially inextensible chamber of ``area`` [m²] along ``path``; its input is the pressure [Pa].

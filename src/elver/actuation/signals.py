@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite, positive
+from elver.words import brief, describe
 
 __all__ = [
     "C2Ramp",
@@ -71,7 +72,9 @@ def check_smooth(name: str, value: Any, unit: str) -> float | SmoothSignal:
     if isinstance(value, SmoothSignal) and not isinstance(value, type):
         return value
     if callable(value):
-        raise BadInput(f"{name} = {value!r} has no rates; give a number, or a signal with rates such as smooth_step")
+        raise BadInput(
+            f"{name} = {describe(value)} has no rates; give a number, or a signal with rates such as smooth_step"
+        )
     return float(finite(name, value, (), unit))
 
 
@@ -79,7 +82,7 @@ def check_ramp(name: str, value: Any) -> SmoothSignal | None:
     """``value`` if it can bring up an amplitude smoothly: a signal with rates, or None."""
     if value is None or (isinstance(value, SmoothSignal) and not isinstance(value, type)):
         return value
-    raise BadInput(f"{name} = {value!r} has no rates; give smooth_step(t0, t1) or c2_ramp(t0, t1), or None")
+    raise BadInput(f"{name} = {describe(value)} has no rates; give smooth_step(t0, t1) or c2_ramp(t0, t1), or None")
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ class C2Ramp(_Transition):
         return self._scaled(tau - sine / turn, 1.0 - cosine, turn * sine)
 
 
+@brief
 @dataclass(frozen=True)
 class Sine:
     """mean + ramp(t) amplitude sin(2 π frequency t + phase).
@@ -196,6 +200,7 @@ class Sine:
         return m + x, m_dot + x_dot, m_ddot + x_ddot
 
 
+@brief
 @dataclass(frozen=True)
 class SampledSignal:
     """Straight lines between samples; times [s] increase strictly."""
@@ -246,6 +251,7 @@ class Triangle:
         return float(np.interp(t, (self.t_start, self.t_peak, self.t_end), (0.0, self.peak, 0.0)))
 
 
+@brief
 @dataclass(frozen=True)
 class Sum:
     """Sum of ``terms``, numbers or signals in the input's unit; it has rates where all its signals have."""
@@ -255,7 +261,7 @@ class Sum:
     def __post_init__(self) -> None:
         terms = tuple(self.terms) if isinstance(self.terms, Sequence) else ()
         if not terms:
-            raise BadInput(f"terms = {self.terms!r}: give a list of numbers and signals to add up")
+            raise BadInput(f"terms = {describe(self.terms)}: give a list of numbers and signals to add up")
         checked = [_check_signal(f"terms[{k}]", term) for k, term in enumerate(terms)]
         object.__setattr__(self, "terms", tuple(checked))
 
@@ -269,6 +275,7 @@ class Sum:
         return value, first, second
 
 
+@brief
 @dataclass(frozen=True)
 class Within:
     """``signal`` from t0 to t1 [s]; before and after it keeps the value that it has there."""
@@ -281,7 +288,7 @@ class Within:
         object.__setattr__(self, "signal", _check_signal("signal", self.signal))
         object.__setattr__(self, "t0", float(finite("t0", self.t0, (), "s")))
         if not self.t1 > self.t0:  # which may be infinite
-            raise BadInput(f"t1 = {self.t1!r} s is not after t0 = {self.t0:g} s: choose t1 > t0")
+            raise BadInput(f"t1 = {describe(self.t1)} s is not after t0 = {self.t0:g} s: choose t1 > t0")
         object.__setattr__(self, "t1", float(self.t1))
 
     def __call__(self, t: float) -> float:
@@ -306,7 +313,9 @@ def _rates(signal: Signal, t: float) -> tuple[float, float, float]:
         return signal, 0.0, 0.0
     if isinstance(signal, SmoothSignal):
         return signal.rates(t)
-    raise BadInput(f"{signal!r} has no rates; where a motion is imposed, add signals with rates such as smooth_step")
+    raise BadInput(
+        f"{describe(signal)} has no rates; where a motion is imposed, add signals with rates such as smooth_step"
+    )
 
 
 def ramp(t0: float, t1: float, before: float = 0.0, after: float = 1.0) -> Ramp:

@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation.paths import Path
-from elver.errors import BadInput, ElverWarning, finite, positive
+from elver.errors import BadInput, ElverWarning, UnitWarning, finite, positive
 from elver.mechanism import Frame, as_frame
 from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths, check_interval, check_name
+from elver.words import brief, describe
 
 __all__ = ["Routed", "SpooledTendon", "Tendon"]
 
@@ -67,7 +68,9 @@ class Routed:
         given: Any = self.rod
         if several and isinstance(given, list | tuple):
             if not given:
-                raise BadInput(f"{label}: rod = {given!r} is empty; give the rods in the order in which it runs")
+                raise BadInput(
+                    f"{label}: rod = {describe(given)} is empty; give the rods in the order in which it runs"
+                )
             route = tuple(item if isinstance(item, Rod) else _guide(label, item) for item in given)
             for k, rod in enumerate(route):
                 if isinstance(rod, Rod) and any(rod is other for other in route[:k]):
@@ -76,7 +79,7 @@ class Routed:
             if not self.rods and not self.spans:
                 raise BadInput(f"{label}: it runs along no rod and between no two guides on different parts")
         elif not isinstance(given, Rod):
-            raise BadInput(f"{label}: rod = {given!r}; give the Rod it runs along")
+            raise BadInput(f"{label}: rod = {describe(given)}; give the Rod it runs along")
 
     def _check_paths(self, label: str) -> None:
         given: Any = self.path
@@ -90,7 +93,7 @@ class Routed:
                 )
             object.__setattr__(self, "path", given[0] if len(given) == 1 else tuple(given))
         elif not _is_path(given):
-            raise BadInput(f"{label}: path = {given!r}; give e.g. parallel(y=5e-3, z=0.0) in m")
+            raise BadInput(f"{label}: path = {describe(given)}; give e.g. parallel(y=5e-3, z=0.0) in m")
 
     def _check_reach(self, label: str) -> None:
         """Warn when the path leaves the section, or the disks that ``reach`` tells of."""
@@ -110,11 +113,14 @@ class Routed:
             worst = int(np.argmax(outside))
             if outside[worst] > 1.0 + 1e-9:
                 of_rod = f" of {rod.name!r}" if len(self.rods) > 1 else ""
+                far = radius[worst] > 0.5 * rod.length and outside[worst] > 50.0
+                question = f": millimetres? write {1e-3 * radius[worst]:g}" if far else ""
                 warnings.warn(
-                    f"{label} runs {radius[worst]:g} m from the axis{of_rod} at s = {s[worst]:g} m, outside {border}; "
+                    f"{label} runs {radius[worst]:g} m from the axis{of_rod} at s = {s[worst]:g} m, outside "
+                    f"{border}{question}; "
                     "it is computed as given: check the path, or state the radius of the disks that carry it "
                     f"with reach={radius.max():g}",
-                    ElverWarning,
+                    UnitWarning if far else ElverWarning,
                     stacklevel=5,
                 )
 
@@ -226,13 +232,14 @@ def _guide(label: str, item: Any) -> Frame:
     try:
         return as_frame(item)
     except BadInput as error:
-        raise BadInput(f"{label}: rod contains {item!r}, neither a rod nor a guide: {error}") from None
+        raise BadInput(f"{label}: rod contains {describe(item)}, neither a rod nor a guide: {error}") from None
 
 
 def _is_path(value: Any) -> bool:
     return callable(value) and not isinstance(value, type)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Tendon(Routed):
     """Tendon pulled with a tension [N] ≥ 0, its input; it acts on [start, end] [m] of the rod.
@@ -267,6 +274,7 @@ class Tendon(Routed):
         return tension
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SpooledTendon(Routed):
     """Tendon of which a length [m], its input, is wound in (positive shortens); tension follows.

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.bodies.shapes import Box, Cylinder, EllipticCylinder, Shape, Sphere
-from elver.errors import BadInput, finite, non_negative, positive
+from elver.errors import BadInput, finite, non_negative, positive, shape_of
 from elver.lie.so3 import hat
+from elver.words import describe, shown
 
 __all__ = ["RigidBody"]
 
@@ -39,6 +40,10 @@ class RigidBody:
     name: str = "body"
     shape: Shape | None = None
 
+    def __repr__(self) -> str:
+        shape = f", {shown(self.shape)}" if self.shape is not None else ""
+        return f"RigidBody {self.name!r}: {self.mass:g} kg{shape}"
+
     def __post_init__(self) -> None:
         name = self.name
         if not isinstance(name, str) or not name.strip() or "/" in name or name == "world":
@@ -52,13 +57,13 @@ class RigidBody:
             raise BadInput(f"{name!r} has inertia (up to {I_c.max():g} kg m²) but no mass: give mass > 0 kg")
         if self.shape is not None and not isinstance(self.shape, Shape):
             raise BadInput(
-                f"shape of {name!r} = {self.shape!r}: give Box(size), Cylinder(...), EllipticCylinder(...) or "
+                f"shape of {name!r} = {describe(self.shape)}: give Box(size), Cylinder(...), EllipticCylinder(...) or "
                 "Sphere(radius)"
             )
 
     def _check_inertia(self) -> Array:
         label, unit = f"inertia of {self.name!r}", "kg m²"
-        given = np.shape(self.inertia)
+        given = shape_of(self.inertia)
         I_c = finite(label, self.inertia, (3,) if given == (3,) else (3, 3), unit)
         I_c = np.diag(I_c) if given == (3,) else I_c
         scale = float(np.abs(I_c).max())
@@ -160,7 +165,9 @@ class RigidBody:
     ) -> Self:
         """A solid of this shape; ``mass`` [kg] or ``density`` [kg/m³]."""
         if not isinstance(shape, Shape):
-            raise BadInput(f"{name!r}: shape = {shape!r} is no solid; give a Box, Cylinder, EllipticCylinder or Sphere")
+            raise BadInput(
+                f"{name!r}: shape = {describe(shape)} is no solid; give a Box, Cylinder, EllipticCylinder or Sphere"
+            )
         if (mass is None) == (density is None):
             raise BadInput(f"{name!r}: give either mass (kg) or density (kg/m³)")
         if density is not None:

@@ -11,7 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.errors import BadInput, positive
+from elver.errors import BadInput, positive, shape_of
+from elver.words import describe
 
 __all__ = ["Box", "Cylinder", "EllipticCylinder", "Shape", "Sphere"]
 
@@ -25,8 +26,8 @@ class Box:
     size: tuple[float, float, float]
 
     def __post_init__(self) -> None:
-        if np.shape(self.size) != (3,):
-            raise BadInput(f"size of the box = {self.size!r}: give the three sides (x, y, z) in m")
+        if shape_of(self.size) != (3,):
+            raise BadInput(f"size of the box = {describe(self.size)}: give the three sides (x, y, z) in m")
         size = tuple(positive(f"size of the box along {a}", side, "m") for a, side in zip("xyz", self.size))
         object.__setattr__(self, "size", size)
 
@@ -54,7 +55,7 @@ class Cylinder:
         object.__setattr__(self, "radius", positive("radius of the cylinder", self.radius, "m"))
         object.__setattr__(self, "length", positive("length of the cylinder", self.length, "m"))
         if self.axis not in ("x", "y", "z"):
-            raise BadInput(f'axis of the cylinder = {self.axis!r}: choose "x", "y" or "z"')
+            raise BadInput(f'axis of the cylinder = {describe(self.axis)}: choose "x", "y" or "z"')
 
     @property
     def volume(self) -> float:
@@ -82,12 +83,12 @@ class EllipticCylinder:
 
     def __post_init__(self) -> None:
         if self.axis not in ("x", "y", "z"):
-            raise BadInput(f'axis of the elliptic cylinder = {self.axis!r}: choose "x", "y" or "z"')
+            raise BadInput(f'axis of the elliptic cylinder = {describe(self.axis)}: choose "x", "y" or "z"')
         k = "xyz".index(self.axis)
         across = "xyzxy"[k + 1 : k + 3]
-        if np.shape(self.half_axes) != (2,):
+        if shape_of(self.half_axes) != (2,):
             raise BadInput(
-                f"half_axes of the elliptic cylinder = {self.half_axes!r}: give the two along {across[0]} and "
+                f"half_axes of the elliptic cylinder = {describe(self.half_axes)}: give the two along {across[0]} and "
                 f"{across[1]} in m"
             )
         label = "half axis of the elliptic cylinder along"

@@ -20,6 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from elver.actuation import SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.assembly import Assembly, assemble, assembly_of
 from elver.errors import BadInput, ElverWarning
@@ -33,6 +34,7 @@ from elver.lie import se3
 from elver.mechanism import Driven
 from elver.rods import Rod, Spectral
 from elver.system import Balanced, Inputs, State, System, situation
+from elver.words import brief, describe
 
 __all__ = [
     "Arrays",
@@ -131,7 +133,7 @@ class Core:
         rest = arrays(self.system.rest())
         entry.evaluate_residual(self.robot, rest.base, rest.twist, rest.q, rest.multipliers, u, 1)
         if np.any(none := ~np.isfinite(self.work.span).all(axis=1)):
-            cables = [part for part in self.system.actuators if getattr(part, "spans", ())]
+            cables = [part for part in self.system.actuators if isinstance(part, Tendon | SpooledTendon)]
             guides = [(part.name, a.label, b.label) for part in cables for a, b in part.spans]
             name, first, second = guides[int(np.argmax(none))]
             raise BadInput(
@@ -489,6 +491,7 @@ def bias_forces(
     return inverse_dynamics(system, still, inputs)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class TangentInverseDynamics:
     """First-order model of the inverse dynamics around one motion."""
@@ -591,8 +594,12 @@ def _observe_one(
     return observe_states(kernels.system, a.base[None], a.twist[None], a.q[None], u[None])
 
 
-def nodes(system: System, rod: Rod | None = None) -> Array:
+def nodes(system: System | Balanced, rod: Rod | None = None) -> Array:
     """Arc lengths [m] of the nodes of ``rod`` (the only one by default) at which poses are known, from base to tip."""
+    system = situation(system)[0]
+    if rod is not None and (not isinstance(rod, Rod) or rod not in system.mechanism.rods):
+        known = ", ".join(repr(other.name) for other in system.mechanism.rods)
+        raise BadInput(f"nodes: {describe(rod)} is no rod of this system; choose among {known or 'no rod at all'}")
     return assembly_of(system).rods[rod or system.rod].s
 
 

@@ -27,6 +27,7 @@ from elver.dynamics.core import (
 from elver.errors import BadInput
 from elver.kernels import entry
 from elver.system import Balanced, Inputs, State, System, situation
+from elver.words import brief
 
 __all__ = [
     "FloatingInverseDynamics",
@@ -91,6 +92,7 @@ def _dense(system: System, state: State, inputs: Inputs | None) -> State:
     return state.with_(**changes)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class FloatingInverseDynamics:
     """What a motion of the joints and rods does to a free base, and what it costs."""
@@ -130,6 +132,7 @@ def floating_inverse_dynamics(
     return FloatingInverseDynamics(a.twist[1], inverse_dynamics(system, moving, inputs)[6:])
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class TangentForwardDynamics:
     """First-order model of the accelerations around one state; a free base first, in body variations."""

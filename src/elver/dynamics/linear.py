@@ -19,6 +19,7 @@ from elver.actuation import Imposed
 from elver.dynamics.core import Core, arrays, core, tangent_inverse_dynamics
 from elver.errors import BadInput, ElverWarning
 from elver.system import Balanced, Inputs, State, System, situation
+from elver.words import listed
 
 __all__ = ["LinearModel", "Modes", "linearize", "modes"]
 
@@ -42,6 +43,10 @@ class LinearModel:
     D: Array
     K: Array
 
+    def __repr__(self) -> str:
+        states, inputs = self.B.shape
+        return f"LinearModel x' = A x + B u: {states} states, {inputs} inputs, M, D and K of {self.M.shape[0]} motions"
+
 
 @dataclass(frozen=True, eq=False)
 class Modes:
@@ -55,6 +60,12 @@ class Modes:
     """Columns (coordinates, count) of the largest entry one; real part where damping makes them complex."""
     eigenvalues: NDArray[np.complex128]
     """1/s."""
+
+    def __repr__(self) -> str:
+        damped = np.any(np.abs(self.damping) > 1e-9)
+        return f"Modes: {listed(self.frequencies)} Hz, " + (
+            f"damping {listed(self.damping)} of critical" if damped else "undamped"
+        )
 
 
 def linearize(

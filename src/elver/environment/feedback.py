@@ -23,6 +23,7 @@ from elver.errors import BadInput, finite
 from elver.lie import se3
 from elver.mechanism import Frame, FrameLike, Joint
 from elver.rods.fields import Array, check_name
+from elver.words import brief, describe
 
 __all__ = ["Feedback", "JointFeedback"]
 
@@ -32,6 +33,7 @@ Law: TypeAlias = Callable[[float, Array, Array], ArrayLike]
 _STEP = float(np.cbrt(np.finfo(float).eps))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Feedback:
     """Wrench on a body or section by a function of time and motion; it has no input.
@@ -96,6 +98,7 @@ class Feedback:
         return finite(f"wrench of {self.name!r} at t = {t:g} s", wrench, (6,), "N m and N")
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class JointFeedback:
     """Efforts on joints by a function of time and motion; it has no input.
@@ -113,10 +116,13 @@ class JointFeedback:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_name("joint feedback", self.name))
-        joints = (self.joints,) if isinstance(self.joints, Joint) else tuple(self.joints)
+        joints = self.joints if isinstance(self.joints, list | tuple) else (self.joints,)
+        object.__setattr__(self, "joints", tuple(joints))
         for joint in joints:
             if not isinstance(joint, Joint):
-                raise BadInput(f"joint feedback {self.name!r}: joints contains {joint!r}; give joints, as a Revolute")
+                raise BadInput(
+                    f"joint feedback {self.name!r}: joints contains {describe(joint)}; give joints, as a Revolute"
+                )
             if not joint.n:
                 raise BadInput(f"joint feedback {self.name!r}: {joint.label} has no coordinate; choose one that moves")
         if not joints:

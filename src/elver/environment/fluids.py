@@ -28,6 +28,7 @@ from elver.errors import BadInput, finite, non_negative, positive
 from elver.mechanism import Part
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
+from elver.words import brief, describe
 
 __all__ = ["Buoyancy", "Lighthill", "Morison", "Outline"]
 
@@ -65,7 +66,7 @@ def _coefficients(label: str, values: Any, names: str) -> tuple[float, ...]:
     """Non-negative numbers, one per name."""
     wanted = names.split()
     if not isinstance(values, Sequence | np.ndarray) or len(values) != len(wanted):
-        raise BadInput(f"{label} = {values!r}: give {len(wanted)} numbers, {', '.join(wanted)}")
+        raise BadInput(f"{label} = {describe(values)}: give {len(wanted)} numbers, {', '.join(wanted)}")
     return tuple(non_negative(f"{label}, {name}", value, "") for name, value in zip(wanted, values))
 
 
@@ -101,7 +102,7 @@ def _several(label: str, parts: Any) -> tuple[Part, ...]:
     given = (parts,) if isinstance(parts, Part) or not isinstance(parts, Iterable) else tuple(parts)
     for part in given:
         if not isinstance(part, Part):
-            raise BadInput(f"{label}: parts contains {part!r}; give rods and rigid bodies of the mechanism")
+            raise BadInput(f"{label}: parts contains {describe(part)}; give rods and rigid bodies of the mechanism")
     if not given:
         raise BadInput(f"{label}: parts is empty; list the rods and bodies in the water, or leave it out for all")
     if len(set(given)) < len(given):
@@ -109,6 +110,7 @@ def _several(label: str, parts: Any) -> tuple[Part, ...]:
     return given
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Morison(_Fluid):
     """Drag and added mass by slices (Morison; Khalil 2007, eq. 44-62).
@@ -136,7 +138,7 @@ class Morison(_Fluid):
         drag = _coefficients(f"{label}: drag", self.drag, "C_x C_y C_z C_roll")
         object.__setattr__(self, "drag", drag)
         if not isinstance(self.stations, int | np.integer) or self.stations < 2:
-            raise BadInput(f"{label}: stations = {self.stations!r}; give a whole number of at least 2 per body")
+            raise BadInput(f"{label}: stations = {describe(self.stations)}; give a whole number of at least 2 per body")
 
     def resistance(self, a_y: Array | float, a_z: Array | float) -> Array:
         """Drag per length and squared speed (…, 4): along x, y, z [kg/m²], in roll [kg m]."""
@@ -148,6 +150,7 @@ class Morison(_Fluid):
         return np.stack([along, *across, roll], axis=-1)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Lighthill(_Fluid):
     """Large-amplitude elongated-body theory (Lighthill 1971; Boyer 2023, eq. 90-91): water carried along and shed.
@@ -188,6 +191,7 @@ class Lighthill(_Fluid):
             )
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Buoyancy:
     """The weight of the displaced water, upward against gravity, at the centre of the volume.

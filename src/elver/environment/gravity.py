@@ -5,15 +5,19 @@ Theory: docs/theory/surroundings.md, eq. (gravity).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from elver.errors import finite
 from elver.rods.fields import check_name, numbers
+from elver.slips import ask_of_gravity
+from elver.words import brief
 
 __all__ = ["Gravity"]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Gravity:
     """Uniform gravity with ``acceleration`` γ [m/s²] in world axes; its input scales it."""
@@ -29,6 +33,7 @@ class Gravity:
         object.__setattr__(
             self, "acceleration", numbers("gravity acceleration", self.acceleration, 3, "m/s2")
         )
+        ask_of_gravity(math.hypot(*self.acceleration))
 
     def check(self, value: float) -> float:
         """The input (a scale) if it is finite."""

@@ -20,6 +20,8 @@ from elver.errors import BadInput, finite, non_negative, positive
 from elver.mechanism import Joint
 from elver.mechanism.coordinates import choose, default_name
 from elver.rods.fields import check_name
+from elver.slips import ask_of_angle
+from elver.words import brief, describe
 
 __all__ = ["JointFriction", "JointSpring", "JointStop", "RotorInertia"]
 
@@ -36,7 +38,7 @@ class JointLoad:
         label = kind if self.name is None else f"{kind} {check_name(kind, self.name)!r}"
         joint = self.joint
         if not isinstance(joint, Joint):
-            raise BadInput(f"{label}: joint = {joint!r}; give the joint it acts on, such as a Revolute")
+            raise BadInput(f"{label}: joint = {describe(joint)}; give the joint it acts on, such as a Revolute")
         object.__setattr__(self, "coordinate", choose(label, joint, self.coordinate))
         if self.name is None:
             object.__setattr__(self, "name", default_name(joint, self.coordinate if joint.n > 1 else None, kind))
@@ -58,6 +60,7 @@ class JointLoad:
         return "N m" if self.coordinate_unit == "rad" else "N"
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class JointSpring(JointLoad):
     """Linear spring on a coordinate q: Q = -stiffness (q - rest).
@@ -78,12 +81,15 @@ class JointSpring(JointLoad):
         stiffness = non_negative(f"{label}: stiffness", self.stiffness, f"{self.effort_unit}/{unit}")
         object.__setattr__(self, "stiffness", stiffness)
         object.__setattr__(self, "rest", float(finite(f"{label}: rest", self.rest, (), unit)))
+        if unit == "rad":
+            ask_of_angle(f"{label}: rest", self.rest)
 
     def effort(self, q: float, q_dot: float = 0.0) -> float:
         """Generalized force Q [N m or N] at ``q`` [rad or m]; the rate does not matter."""
         return -self.stiffness * (q - self.rest)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class JointFriction(JointLoad):
     """Friction on a coordinate: Q = -(viscous q̇ + dry tanh(q̇ / speed)).
@@ -113,6 +119,7 @@ class JointFriction(JointLoad):
         return -(self.viscous * q_dot + self.dry * math.tanh(q_dot / self.speed))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class JointStop(JointLoad):
     """Elastic stops of a coordinate: free within [lower, upper] [rad or m], pushed back beyond.
@@ -135,6 +142,9 @@ class JointStop(JointLoad):
         object.__setattr__(self, "stiffness", stiffness)
         object.__setattr__(self, "lower", _limit(f"{label}: lower", self.lower, unit))
         object.__setattr__(self, "upper", _limit(f"{label}: upper", self.upper, unit))
+        if unit == "rad":
+            ask_of_angle(f"{label}: lower", self.lower)
+            ask_of_angle(f"{label}: upper", self.upper)
         if not self.lower < self.upper:
             raise BadInput(
                 f"{label}: lower = {self.lower:g} {unit} is not below upper = {self.upper:g} {unit}; "
@@ -148,6 +158,7 @@ class JointStop(JointLoad):
         return self.stiffness * (max(self.lower - q, 0.0) - max(q - self.upper, 0.0))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RotorInertia(JointLoad):
     """Inertia of what drives a coordinate, such as a motor behind a gear: Q = -inertia q̈ (Khalil 2007, I_a).
@@ -172,7 +183,7 @@ def _limit(name: str, value: Any, unit: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise BadInput(f"{name} = {value!r}: expected a number in {unit}") from None
+        raise BadInput(f"{name} = {describe(value)}: expected a number in {unit}") from None
     if math.isnan(number):
         raise BadInput(f"{name} = nan {unit}: give a number, or leave it out for no limit")
     return number

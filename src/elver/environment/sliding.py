@@ -16,10 +16,12 @@ from elver.environment.sites import check_label, check_site
 from elver.errors import non_negative, positive
 from elver.mechanism import Frame, FrameLike
 from elver.rods.fields import Array
+from elver.words import brief
 
 __all__ = ["SlidingFriction"]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SlidingFriction:
     """Friction against the velocity of the origin of a body or section; it has no input.

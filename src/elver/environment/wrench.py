@@ -35,6 +35,7 @@ from elver.rods.fields import (
     station,
 )
 from elver.rods.jumps import warn_of_jumps
+from elver.words import brief, describe
 
 __all__ = ["DistributedWrench", "PointWrench"]
 
@@ -44,9 +45,10 @@ _ZERO = (0.0, 0.0, 0.0)
 
 def _check_axes(label: str, axes: str, follower: str = "section") -> None:
     if axes not in ("world", follower):
-        raise BadInput(f'{label}: frame = {axes!r}; say "world" (dead load) or "{follower}" (follower)')
+        raise BadInput(f'{label}: frame = {describe(axes)}; say "world" (dead load) or "{follower}" (follower)')
 
 
+@brief
 @dataclass(frozen=True, eq=False, init=False)
 class PointWrench:
     """Force [N] and moment [N m] on one section of a rod or on a rigid body; its input scales both.
@@ -89,10 +91,10 @@ class PointWrench:
             _check_axes(label, frame, "body")
             at = _ZERO if at is None else at
             if np.shape(at) != (3,):
-                raise BadInput(f"{label}: at = {at!r}; on a body give the point (x, y, z) in m, in body axes")
+                raise BadInput(f"{label}: at = {describe(at)}; on a body give the point (x, y, z) in m, in body axes")
             at = numbers(f"{label}: at", at, 3, "m")
         else:
-            raise BadInput(f"{label}: part = {part!r}; give the Rod or the RigidBody it acts on")
+            raise BadInput(f"{label}: part = {describe(part)}; give the Rod or the RigidBody it acts on")
         for field, value in (
             ("part", part),
             ("at", at),
@@ -139,6 +141,7 @@ class PointWrench:
         return float(finite(f"input of {self.name!r}", value, (), "(dimensionless scale)"))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class DistributedWrench:
     """Force [N/m] and moment [N m/m] per metre of rest length on [start, end]; its input scales both.
@@ -161,7 +164,7 @@ class DistributedWrench:
         object.__setattr__(self, "name", check_name("load", self.name))
         label = f"load {self.name!r}"
         if not isinstance(self.rod, Rod):
-            raise BadInput(f"{label}: rod = {self.rod!r}; give the Rod it acts on")
+            raise BadInput(f"{label}: rod = {describe(self.rod)}; give the Rod it acts on")
         _check_axes(label, self.frame)
         start, end = check_interval(label, self.start, self.end, self.rod.length)
         object.__setattr__(self, "start", start)

@@ -14,6 +14,7 @@ from elver.errors import BadInput
 from elver.integrators.method import Method
 from elver.rods import Spectral
 from elver.system import System
+from elver.words import describe
 
 __all__ = ["Explicit", "RungeKutta4", "SemiImplicitEuler"]
 
@@ -27,7 +28,7 @@ class Explicit(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.group != "SO3xR3":
-            raise BadInput(f"group = {self.group!r}: {type(self).__name__} moves a free base on 'SO3xR3'")
+            raise BadInput(f"group = {describe(self.group)}: {type(self).__name__} moves a free base on 'SO3xR3'")
 
     def check(self, system: System) -> None:
         """Refuse what an explicit method cannot hold."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from elver.errors import BadInput, finite, positive
+from elver.words import describe
 
 __all__ = ["Group", "Method", "OneStep", "check_rho"]
 
@@ -40,7 +41,7 @@ class Method:
 
     def __post_init__(self) -> None:
         if self.group not in ("SO3xR3", "SE3"):
-            raise BadInput(f"group = {self.group!r}: choose 'SO3xR3' or 'SE3'")
+            raise BadInput(f"group = {describe(self.group)}: choose 'SO3xR3' or 'SE3'")
         positive("tolerance", self.tolerance, "(rad of bending)")
         if self.max_iterations < 1:
             raise BadInput(f"max_iterations = {self.max_iterations}: allow at least one Newton step")

@@ -39,6 +39,7 @@ from elver.results.history import History, history_of, system_of
 from elver.statics.equilibrium import Equilibrium
 from elver.statics.resolution import Resolution, conclude, excess_of, resolution_of_equilibrium, strain_by_strain
 from elver.system import State, System
+from elver.words import describe
 
 __all__ = ["check_resolution", "resolution_in_words"]
 
@@ -71,7 +72,7 @@ def check_resolution(
         return resolution_of_equilibrium(result, tolerance)
     if not isinstance(result, xr.Dataset):
         raise BadInput(
-            f"check_resolution: a {type(result).__name__} is no result; give an equilibrium or a run of simulate(...)"
+            f"check_resolution: {describe(result)} is no result; give an equilibrium or a run of simulate(...)"
         )
     known = system_of(result, system)
     if not known.mechanism.rods:

@@ -25,7 +25,8 @@ from elver.actuation import SpooledTendon
 from elver.bodies import RigidBody
 from elver.dynamics.core import Arrays, arrays, as_state, core, observe_states
 from elver.dynamics.forward import closure_drift, forward_dynamics
-from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged, finite, positive
+from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged, expect, finite, positive
+from elver.guards import guarded
 from elver.integrators.adaptive import Adaptive
 from elver.integrators.default import default_method
 from elver.integrators.explicit import Explicit
@@ -40,8 +41,9 @@ from elver.results.history import base_name, remember
 from elver.results.ledger import RUNAWAY, Ledger
 from elver.results.work import GAUSS_POINTS
 from elver.statics import Equilibrium, equilibrium
-from elver.statics.closing import check_closed
+from elver.statics.closing import assemble, check_closed
 from elver.system import Inputs, State, System, situation
+from elver.words import describe
 
 __all__ = ["simulate", "state_at", "step_ends", "still"]
 
@@ -233,6 +235,7 @@ class _March:
         return done, out
 
 
+@guarded
 def simulate(
     system: System,
     state: State | Equilibrium | Inputs | None = None,
@@ -272,13 +275,15 @@ def simulate(
         if step > duration:
             raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
     if not isinstance(method, OneStep | Gauss | Explicit):
-        raise BadInput(f"method = {method!r}: choose Newmark(), HHT(), GeneralizedAlpha(), ImplicitMidpoint() ...")
+        raise BadInput(
+            f"method = {describe(method)}: choose Newmark(), HHT(), GeneralizedAlpha(), ImplicitMidpoint() ..."
+        )
     if isinstance(method, Explicit):
         method.check(system)
     if int(every) != every or every < 1:
         raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")
     if start not in ("consistent", "given"):
-        raise BadInput(f'start = {start!r}: choose "consistent" or "given"')
+        raise BadInput(f'start = {describe(start)}: choose "consistent" or "given"')
     first, inputs = _first(system, state, inputs)
     spooled = [part.name for part in system.actuators if isinstance(part, SpooledTendon)]
     if isinstance(method, Gauss) and spooled:
@@ -322,24 +327,48 @@ def simulate(
     return run
 
 
-def still(found: Equilibrium) -> xr.Dataset:
-    """An equilibrium as a run of one instant, to be saved, reported and seen like any other."""
-    system = found.system
+def still(found: Equilibrium | System) -> xr.Dataset:
+    """An equilibrium as a run of one instant, to be saved, reported and seen like any other.
+
+    A system is shown at rest: rods in their rest shape, joints at their start, loops and holds closed if possible.
+    """
+    expect(
+        "still", "found", found, (Equilibrium, System), wanted="an Equilibrium or a System",
+        example="equilibrium(system, inputs)",
+    )  # fmt: skip
+    if isinstance(found, System):
+        system, state, inputs, about = found, _closed_rest(found), None, {}
+    else:
+        system, state, about = found.system, found.state, {"stable": found.stable}
+        inputs = situation(found)[2]
     method = default_method(system)
-    march = _March(system, found.state, method, system.signals(situation(found)[2]))
+    march = _March(system, state, method, system.signals(inputs))
     record = _Recorder(system, march, method, 0.0, 0.0, 1, None)
-    record.add(march.run(np.array([found.state.time]))[1])
+    record.add(march.run(np.array([state.time]))[1])
     run = record.finish("complete").drop_attrs(deep=False)
     names = ("elver_version", "conventions", "model", "model_not_stored")
     kept = {key: record.attributes[key] for key in names if key in record.attributes}
-    title = system.title or f"elver equilibrium of {', '.join(part.name for part in system.mechanism.parts)}"
-    return run.assign_attrs(title=title, stable=found.stable, **kept, status="complete")
+    what = "elver system of" if isinstance(found, System) else "elver equilibrium of"
+    title = system.title or f"{what} {', '.join(part.name for part in system.mechanism.parts)}"
+    return run.assign_attrs(title=title, **about, **kept, status="complete")
+
+
+def _closed_rest(system: System) -> State:
+    """The state at rest, with loops and holds closed; as it is where nothing closes them."""
+    if not system.multipliers:
+        return system.rest()
+    try:
+        return assemble(system)
+    except NotConverged:
+        return system.rest()
 
 
 def _first(
     system: System, state: State | Equilibrium | Inputs | None, inputs: Inputs | None
 ) -> tuple[State, Inputs]:
     """The state that a run begins from, and its inputs."""
+    if isinstance(state, xr.Dataset):
+        raise BadInput("simulate: state is a Dataset (a run); one instant of it is state_at(system, run, time)")
     if isinstance(state, Mapping):
         held = list(system.signals(inputs))
         for part, value in state.items():
@@ -665,8 +694,12 @@ def _appearance(body: RigidBody) -> dict[str, Any]:
     return {name: np.array(value) if isinstance(value, tuple) else value for name, value in about.items()}
 
 
+@guarded
 def state_at(system: System, run: xr.Dataset, time: float | None = None) -> State:
     """State of a run at the recorded instant nearest to ``time`` [s], the last by default; to go on from there."""
+    expect("state_at", "run", run, xr.Dataset, wanted="a run", example="simulate(system, duration=1.0)")
+    if "time" not in run:
+        raise BadInput("state_at: this dataset has no time, so it is no run; give what simulate returned or load read")
     times = run["time"].values
     k = -1
     if time is not None:

@@ -19,6 +19,7 @@ from elver.integrators.method import Method, OneStep
 from elver.integrators.simulate import _March
 from elver.mechanism import Driven
 from elver.system import Balanced, Inputs, State, System, situation
+from elver.words import describe
 
 __all__ = ["Stepper"]
 
@@ -39,7 +40,7 @@ class Stepper:
         self.system, self.method = system, method
         self.step = positive("step", step, "s")
         if not isinstance(method, OneStep):
-            raise BadInput(f"method = {method!r}: a stepper takes Newmark(), HHT() or GeneralizedAlpha()")
+            raise BadInput(f"method = {describe(method)}: a stepper takes Newmark(), HHT() or GeneralizedAlpha()")
         system, first, inputs = situation(system, state, inputs)
         self.signals: tuple[Signal, ...] = system.signals(inputs)
         self.start(first)

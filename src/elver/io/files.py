@@ -27,7 +27,7 @@ import h5py
 import numpy as np
 import xarray as xr
 
-from elver.errors import BadInput, as_path
+from elver.errors import BadInput, as_path, expect
 from elver.io.locks import Lock
 from elver.io.recognise import instead_of_run, like_named
 from elver.io.safe_writing import checked_target, interrupt_deferred, patient, replacing, told
@@ -44,6 +44,7 @@ TIME_CHUNK = 256  # steps per HDF5 chunk: 2 kB per scalar, large beside HDF5's o
 
 def save(run: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     """Write ``run`` to ``path`` and return it; an existing file is replaced only by a complete new one."""
+    expect("save", "run", run, xr.Dataset, wanted="a run (a Dataset)", example="simulate(system, duration=1.0)")
     target = checked_target(path)
     with told(target):
         lock = Lock(target)

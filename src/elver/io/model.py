@@ -35,6 +35,7 @@ from elver.actuation.paths import Route
 from elver.actuation.tendon import Routed
 from elver.errors import BadInput, ElverWarning
 from elver.values import Carried
+from elver.words import describe
 
 __all__ = ["Table", "decode", "dumps", "encode", "loads"]
 
@@ -197,7 +198,7 @@ class _Encoder:
         if callable(value):
             return self._function(value, path, owners)
         raise BadInput(
-            f"{path} = {value!r} cannot be written to a file: a model is made of dataclasses, numbers, "
+            f"{path} = {describe(value)} cannot be written to a file: a model is made of dataclasses, numbers, "
             "texts, arrays, sequences, mappings and functions"
         )
 

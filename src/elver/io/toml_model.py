@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from elver.errors import BadInput
+from elver.guards import check_system
 from elver.io.toml_reader import ModelReader
 from elver.io.toml_text import LARGEST_FILE, write_document
 from elver.io.toml_values import ContinuationStudy, EquilibriumStudy, Model, SimulationStudy, Study
@@ -69,6 +70,7 @@ def save_model(
     """
     from elver.io.safe_writing import checked_target, replacing
 
+    check_system("save_model", system)
     target = checked_target(path)
     duration = getattr(study, "duration", None)
     writer = ModelWriter(system, sample, 1.0 if duration is None else float(duration))

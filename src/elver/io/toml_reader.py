@@ -331,6 +331,8 @@ class ModelReader:
         angle = self.numbers("rad", item.get("angle", 0.0), (*path, "angle"))
         if not isinstance(angle, float) or not math.isfinite(angle):
             self.fail((*path, "angle"), f'{_short(item["angle"])} is no angle; write such as "90 deg"')
+        if abs(angle) > 4.0 * math.pi and not isinstance(item["angle"], str):
+            self.fail((*path, "angle"), f'{angle:g} rad is more than two turns: degrees? write "{angle:g} deg"')
         from elver.lie import so3
 
         R = so3.exp(angle * direction)

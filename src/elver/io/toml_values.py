@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from elver.io.model import MODEL_PACKAGES, _model_classes
 from elver.io.model_fields import GROUPS, METHODS
+from elver.words import brief
 
 __all__ = [
     "FORMAT", "STUDIES", "ContinuationStudy", "EquilibriumStudy", "Model", "SimulationStudy", "Study", "arguments",
@@ -51,6 +52,7 @@ class ContinuationStudy:
         return (self.over,) if isinstance(self.over, str) else tuple(self.over)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SimulationStudy:
     """Simulate a motion; the arguments of ``simulate``.
@@ -76,6 +78,7 @@ STUDIES: dict[str, type] = {
 }
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Model:
     """What a model file describes: ``system``, ``inputs`` by the names of its channels, and the ``study``, if any."""

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.errors import BadInput, finite, positive
 from elver.lie import se3
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
+from elver.words import brief, describe
 
 __all__ = ["Base", "Clamped", "Driven", "Free", "Motion", "check_pose", "check_rotation"]
 
@@ -51,6 +52,7 @@ def _rows(name: str, pose: ArrayLike | None) -> Rows:
     return _IDENTITY if pose is None else tuple(map(tuple, check_pose(name, pose).tolist()))
 
 
+@brief
 @dataclass(frozen=True)
 class Clamped:
     """Base fixed in the world at ``pose`` (4 x 4 world-from-base, identity by default)."""
@@ -66,6 +68,7 @@ class Clamped:
         return np.array(self.pose)
 
 
+@brief
 @dataclass(frozen=True)
 class Free:
     """Base free to move in all six directions; ``pose`` (4 x 4 world-from-base) is where it starts."""
@@ -81,6 +84,7 @@ class Free:
         return np.array(self.pose)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Motion:
     """A prescribed motion of a frame.
@@ -101,8 +105,9 @@ class Motion:
         object.__setattr__(self, "step", positive("step of the differences", self.step, "s"))
         for name in ("pose", "twist", "acceleration"):
             value = getattr(self, name)
-            if not callable(value) and (name == "pose" or value is not None):
-                raise BadInput(f"motion: {name} = {value!r}; give a callable of the time in s")
+            wrong = not callable(value) or isinstance(value, type)
+            if wrong and (name == "pose" or value is not None):
+                raise BadInput(f"motion: {name} = {describe(value)}; give a callable of the time in s")
         self.at(0.0)
 
     @classmethod
@@ -162,6 +167,7 @@ class _Constant:
         return np.array(self.value)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Driven:
     """Base that follows a given motion."""
@@ -170,7 +176,7 @@ class Driven:
 
     def __post_init__(self) -> None:
         if not isinstance(self.motion, Motion):
-            raise BadInput(f"motion = {self.motion!r}: give a Motion(pose=callable of t in s)")
+            raise BadInput(f"motion = {describe(self.motion)}: give a Motion(pose=callable of t in s)")
 
 
 Base: TypeAlias = Clamped | Free | Driven

@@ -5,6 +5,7 @@ from __future__ import annotations
 from elver.errors import BadInput
 from elver.mechanism.joints import Joint
 from elver.rods import Rod
+from elver.words import describe
 
 __all__ = ["choose", "default_name", "owner", "unit_of"]
 
@@ -25,7 +26,7 @@ def choose(label: str, target: Joint | Rod, coordinate: str | None) -> str:
             raise BadInput(f"{label}: {owner(target)} has several coordinates; choose one of {listed}")
         return names[0]
     if coordinate not in names:
-        raise BadInput(f"{label}: {owner(target)} has no coordinate {coordinate!r}; choose one of {listed}")
+        raise BadInput(f"{label}: {owner(target)} has no coordinate {describe(coordinate)}; choose one of {listed}")
     return coordinate
 
 

@@ -25,6 +25,7 @@ from elver.lie import se3
 from elver.mechanism.frame import Frame
 from elver.mechanism.joints import Prismatic, Revolute
 from elver.rods.fields import Array, check_name
+from elver.words import describe
 
 __all__ = ["MDHRow", "mdh_chain"]
 
@@ -53,7 +54,9 @@ class MDHRow:
                 )
             object.__setattr__(self, name, value)
         if not isinstance(self.prismatic, bool | np.bool_):
-            raise BadInput(f"prismatic of a row = {self.prismatic!r}: give True where r moves, False where theta does")
+            raise BadInput(
+                f"prismatic of a row = {describe(self.prismatic)}: give True where r moves, False where theta does"
+            )
         object.__setattr__(self, "prismatic", bool(self.prismatic))
 
     @property
@@ -85,10 +88,10 @@ def mdh_chain(
     for j, body in enumerate(bodies):
         if not isinstance(body, RigidBody) and not (j == 0 and isinstance(body, str) and body == "world"):
             asked = 'give "world" or a RigidBody' if j == 0 else "give a RigidBody"
-            raise BadInput(f"bodies[{j}] of the chain = {body!r}: {asked}")
+            raise BadInput(f"bodies[{j}] of the chain = {describe(body)}: {asked}")
     for j, row in enumerate(rows):
         if not isinstance(row, MDHRow):
-            raise BadInput(f"rows[{j}] of the chain = {row!r}: give MDHRow(alpha, d, theta, r)")
+            raise BadInput(f"rows[{j}] of the chain = {describe(row)}: give MDHRow(alpha, d, theta, r)")
     if not rows or len(rows) != len(bodies) - 1:
         raise BadInput(
             f"a chain of {len(bodies)} bodies and {len(rows)} rows: give one row for each body but the first, which "
@@ -104,5 +107,5 @@ def mdh_chain(
 
 def _listed(what: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, str | RigidBody | MDHRow) or not isinstance(values, Iterable):
-        raise BadInput(f"{what} of the chain = {values!r}: give a list")
+        raise BadInput(f"{what} of the chain = {describe(values)}: give a list")
     return tuple(values)

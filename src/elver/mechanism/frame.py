@@ -16,6 +16,7 @@ from elver.errors import BadInput, finite
 from elver.mechanism.base import check_pose
 from elver.rods import Rod
 from elver.rods.fields import Array, Station, station
+from elver.words import describe, place
 
 __all__ = ["Frame", "FrameLike", "Part", "Place", "as_frame"]
 
@@ -35,14 +36,20 @@ class Frame:
     at: Station | None = None
     pose: ArrayLike | None = None
 
+    def __repr__(self) -> str:
+        offset = np.asarray(self.pose, dtype=float)[:3, 3]
+        return f"Frame on {self.label}" + (f", offset {place(offset)}" if np.any(offset) else "")
+
     def __post_init__(self) -> None:
         part = self.part
         if isinstance(part, str):
             if part != "world":
-                raise BadInput(f'there is no frame {part!r}: only "world" is given as text; for a part pass it itself')
+                raise BadInput(
+                    f'there is no frame {describe(part)}: only "world" is given as text; for a part pass it itself'
+                )
             object.__setattr__(self, "part", "world")  # the same text everywhere, so that places compare by identity
         if not isinstance(part, Part | str):
-            raise BadInput(f'frame on {part!r}: give a Rod, a RigidBody or "world"')
+            raise BadInput(f'frame on {describe(part)}: give a Rod, a RigidBody or "world"')
         if isinstance(part, Rod):
             if self.at is None:
                 raise BadInput(
@@ -51,7 +58,9 @@ class Frame:
             s = station(f"frame on {part.name!r}", self.at, part.length)
             object.__setattr__(self, "at", self.at if isinstance(self.at, str) else s)
         elif self.at is not None:
-            raise BadInput(f"frame on {self.label}: at = {self.at!r} is for rods; give pose=(x, y, z) in m instead")
+            raise BadInput(
+                f"frame on {self.label}: at = {describe(self.at)} is for rods; give pose=(x, y, z) in m instead"
+            )
         g = np.eye(4)
         if self.pose is not None and np.shape(self.pose) == (3,):
             g[:3, 3] = finite(f"position on {self.label}", self.pose, (3,), "m")
@@ -104,5 +113,6 @@ def as_frame(value: FrameLike) -> Frame:
     if isinstance(value, Part | str):
         return Frame(value)
     raise BadInput(
-        f'{value!r} is no frame: give "world", a body, (rod, "tip"), (rod, s in m), (body, position in m) or a Frame'
+        f'{describe(value)} is no frame: give "world", a body, (rod, "tip"), (rod, s in m), (body, position in m) or '
+        "a Frame"
     )

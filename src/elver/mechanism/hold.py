@@ -8,24 +8,26 @@ Theory: docs/theory/loops.md, eq. (closure), (closure-rate).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from elver.errors import BadInput, finite
+from elver.errors import BadInput, expect, finite
 from elver.mechanism.base import Rows, check_rotation
 from elver.mechanism.frame import Part
 from elver.rods import Rod
 from elver.rods.fields import Array, Station, check_name, station
+from elver.words import brief, describe
 
 __all__ = ["Hold"]
 
 Target: TypeAlias = tuple[float | None, float | None, float | None]
 
 
+@brief
 @dataclass(frozen=True)
 class Hold:
     """Position and/or orientation of one section, or of a body, prescribed in the world.
@@ -46,7 +48,9 @@ class Hold:
         if self.name is not None:
             object.__setattr__(self, "name", check_name("hold", self.name))
         if self.part is not None and not isinstance(self.part, Part):
-            raise BadInput(f"hold: part = {self.part!r}; give a Rod or a RigidBody, or leave it out for the only rod")
+            raise BadInput(
+                f"hold: part = {describe(self.part)}; give a Rod or a RigidBody, or leave it out for the only rod"
+            )
         label = self.label
         if isinstance(self.at, str):
             station(label, self.at, 1.0)
@@ -59,13 +63,14 @@ class Hold:
             object.__setattr__(self, "orientation", tuple(map(tuple, R.tolist())))
         axes = self.orientation_axes
         if not isinstance(axes, str) or not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
-            raise BadInput(f'{label}: orientation_axes = {axes!r}; choose among "x", "y", "z", such as "yz"')
+            raise BadInput(f'{label}: orientation_axes = {describe(axes)}; choose among "x", "y", "z", such as "yz"')
         if not self.rows:
             raise BadInput(f"{label} holds nothing: give position (m) with a number in it, or orientation")
 
     @staticmethod
     def _check_position(label: str, position: Sequence[float | None]) -> Target:
-        values = list(position)
+        wanted, example = "(x, y, z) in m", "(0.3, None, 0.0), None = free"
+        values = list(expect(label, "position", position, Iterable, wanted=wanted, example=example))
         if len(values) != 3:
             raise BadInput(
                 f"{label}: position has {len(values)} components; give (x, y, z) in m, None = free"
@@ -81,7 +86,7 @@ class Hold:
         if self.name is not None:
             return f"hold {self.name!r}"
         part = "" if self.part is None else f" on {self.part.name!r}"
-        where = f"the {self.at}" if isinstance(self.at, str) else f"s = {self.at} m"
+        where = f"the {self.at}" if isinstance(self.at, str) else f"s = {describe(self.at)} m"
         return f"hold{part} at {where}" if self.part is None or isinstance(self.part, Rod) else f"hold{part}"
 
     @property

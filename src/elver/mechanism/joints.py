@@ -29,6 +29,7 @@ from elver.lie import se3
 from elver.mechanism.frame import Frame, FrameLike, as_frame
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
+from elver.words import describe, shown
 
 __all__ = [
     "Cylindrical",
@@ -106,7 +107,7 @@ class Joint:
         label = f"{self.label}: start"
         if np.size(start) != self.n or np.ndim(start) > 1:
             wanted = ", ".join(f"{name} [{unit}]" for name, unit in zip(self.coordinate_names, self.coordinate_units))
-            raise BadInput(f"{label} = {start!r}: give {self.n} numbers" + (f", {wanted}" if wanted else ""))
+            raise BadInput(f"{label} = {describe(start)}: give {self.n} numbers" + (f", {wanted}" if wanted else ""))
         values = finite(label, np.ravel(np.asarray(start)), (self.n,), "rad or m")
         for value, unit in zip(values, self.coordinate_units):
             if unit == "rad" and abs(value) > 4.0 * np.pi:
@@ -124,6 +125,10 @@ class Joint:
     def kind(self) -> str:
         """Type in lower case, such as "revolute"."""
         return type(self).__name__.lower()
+
+    def __repr__(self) -> str:
+        name = f" {self.name!r}" if self.name else ""
+        return f"{type(self).__name__}{name}: {self.a.label} to {self.b.label}, axis {shown(self.axis)}"
 
     @property
     def label(self) -> str:
@@ -246,7 +251,9 @@ def _check_axis(label: str, axis: Any) -> str | tuple[float, ...]:
     """A letter, also for a vector along x, y or z; else a unit vector."""
     if isinstance(axis, str):
         if axis not in ("x", "y", "z"):
-            raise BadInput(f'{label}: axis = {axis!r}; choose "x", "y", "z" or a vector (3,) in the axes of frame a')
+            raise BadInput(
+                f'{label}: axis = {describe(axis)}; choose "x", "y", "z" or a vector (3,) in the axes of frame a'
+            )
         return axis
     vector = finite(f"{label}: axis", axis, (3,), "dimensionless")
     length = float(np.linalg.norm(vector))

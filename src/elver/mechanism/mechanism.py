@@ -26,6 +26,7 @@ from elver.mechanism.naming import first_free
 from elver.mechanism.tree import Tree, grow, parts_of, start_pose
 from elver.rods import Rod
 from elver.values import Carried
+from elver.words import describe
 
 __all__ = ["Mechanism"]
 
@@ -48,6 +49,20 @@ class Mechanism(Carried):
     holds: tuple[Hold, ...]
     root: Frame | None
 
+    def __repr__(self) -> str:
+        kind = type(self.base).__name__.lower()
+        holds = f", {len(self.holds)} holds" if self.holds else ""
+        loops = f", {len(self.tree.cuts)} joints cut" if self.tree.cuts else ""
+        return f"Mechanism of {self.summary}: {len(self.joints)} joints{loops}{holds}, base {kind}"
+
+    @property
+    def summary(self) -> str:
+        """Its parts in a few words: their names, or how many there are."""
+        names = [repr(part.name) for part in self.parts]
+        if len(names) <= 4:
+            return ", ".join(names)
+        return f"{len(self.rods)} rods and {len(self.bodies)} bodies ({names[0]}, {names[1]}, ...)"
+
     def __init__(
         self,
         joints: Iterable[Joint] | Joint = (),
@@ -57,7 +72,7 @@ class Mechanism(Carried):
     ) -> None:
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
         if not isinstance(base, Base):
-            raise BadInput(f"base = {base!r}: give Clamped(pose), Free(pose) or Driven(motion)")
+            raise BadInput(f"base = {describe(base)}: give Clamped(pose), Free(pose) or Driven(motion)")
         put("base", base)
         put("joints", _named(joints))
         _check_names(parts_of(self.joints))
@@ -224,7 +239,7 @@ class Mechanism(Carried):
         for hold in self.holds:
             if not isinstance(hold, Hold):
                 raise BadInput(
-                    f"holds contains {hold!r}: give Hold(at=..., position=... [m], orientation=...)"
+                    f"holds contains {describe(hold)}: give Hold(at=..., position=... [m], orientation=...)"
                 )
             frame = self.held(hold)
             rod = isinstance(frame.part, Rod)
@@ -249,7 +264,7 @@ def _named(joints: Any) -> tuple[Joint, ...]:
         joints = (joints,)
     if isinstance(joints, Part | str) or not isinstance(joints, Iterable):
         raise BadInput(
-            f'joints is a {type(joints).__name__}: give a list such as [Fixed("world", (rod, "base"))], or use '
+            f'joints is {describe(joints)}: give a list such as [Fixed("world", (rod, "base"))], or use '
             "Mechanism.clamped(rod)"
         )
     joints = tuple(joints)
@@ -258,7 +273,7 @@ def _named(joints: Any) -> tuple[Joint, ...]:
     named = []
     for joint in joints:
         if not isinstance(joint, Joint):
-            raise BadInput(f'joints contains {joint!r}: give Fixed(a, b), Revolute(a, b, axis="z") and so on')
+            raise BadInput(f'joints contains {describe(joint)}: give Fixed(a, b), Revolute(a, b, axis="z") and so on')
         seen[joint.kind] += 1
         if not joint.name:
             free = first_free(joint.kind, seen[joint.kind], taken)
@@ -321,7 +336,7 @@ def _alike(joint: Joint, other: Joint) -> bool:
 
 def _foot(part: Any) -> FrameLike:
     if not isinstance(part, Part):
-        raise BadInput(f"rod = {part!r}: give a Rod or a RigidBody")
+        raise BadInput(f"rod = {describe(part)}: give a Rod or a RigidBody")
     return (part, "base") if isinstance(part, Rod) else part
 
 

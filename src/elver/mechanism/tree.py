@@ -27,12 +27,14 @@ from elver.mechanism.joints import Joint
 from elver.rods import Rod
 from elver.rods.fields import Array
 from elver.values import Carried
+from elver.words import brief
 
 __all__ = ["Branch", "Tree", "component", "grow", "parts_of", "start_pose"]
 
 Owner: TypeAlias = Joint | Rod
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Branch:
     """A joint of the tree: ``parent`` and ``child`` are its frames a and b, swapped if ``reverse``."""
@@ -43,6 +45,7 @@ class Branch:
     reverse: bool
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Tree(Carried):
     """``branches`` from the ``root`` on, parents first and limb after limb; ``cuts`` are the joints that close loops.

@@ -35,6 +35,7 @@ from elver.lie import se3
 from elver.optimal.indirect_statics import EndCondition, RodSolution
 from elver.optimal.shooting import March
 from elver.optimal.static_flow import StaticFlow
+from elver.words import brief, describe
 
 __all__ = ["ConjugatePoints", "conjugate_points"]
 
@@ -53,6 +54,7 @@ _NEUTRAL = 2e-5  # 2θ between the planes of both ends below which nothing resis
 _PLANE = (2, 3, 4)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class ConjugatePoints:
     """Second-order conditions of one equilibrium."""
@@ -86,7 +88,7 @@ def conjugate_points(
     on rods that turn in space, have no potential: BadInput.
     """
     if sweep not in (None, "base", "tip"):
-        raise BadInput(f'sweep = {sweep!r}: say "base" or "tip"')
+        raise BadInput(f'sweep = {describe(sweep)}: say "base" or "tip"')
     problem = found.problem
     L, EI = problem.length, problem.bending_stiffness
     start: Literal["base", "tip"] = sweep or ("base" if problem.tip.is_clamped else "tip")

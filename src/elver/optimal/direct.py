@@ -40,6 +40,7 @@ from elver.optimal.direct_transcription import Constraint, Transcription
 from elver.optimal.problem import RodProblem
 from elver.optimal.result import Guess, RodResult
 from elver.system import Inputs, System
+from elver.words import describe
 
 __all__ = ["Constraint", "DirectSolution", "direct_equilibrium"]
 
@@ -148,14 +149,14 @@ def direct_equilibrium(
         ("shooting", shooting, ("multiple", "single")),
     ):
         if value not in known:
-            raise BadInput(f'{name} = {value!r}: choose "{known[0]}" or "{known[1]}"')
+            raise BadInput(f'{name} = {describe(value)}: choose "{known[0]}" or "{known[1]}"')
     if isinstance(elements, bool) or not np.isfinite(elements) or int(elements) != elements or elements < 2:
-        raise BadInput(f"elements = {elements!r}: give a whole number, 2 or more")
+        raise BadInput(f"elements = {describe(elements)}: give a whole number, 2 or more")
     if seek not in ("minimum", "stationary"):
-        raise BadInput(f'seek = {seek!r}: choose "minimum" or "stationary"')
+        raise BadInput(f'seek = {describe(seek)}: choose "minimum" or "stationary"')
     positive("tolerance", tolerance, "(scaled residual)")
     if max_iterations < 1:
-        raise BadInput(f"max_iterations = {max_iterations!r}: allow at least one step")
+        raise BadInput(f"max_iterations = {describe(max_iterations)}: allow at least one step")
     check_reach(problem)
     task = Transcription(problem, int(elements), strain, map, order, tuple(constraints), index)
 

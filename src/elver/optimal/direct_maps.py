@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput
 from elver.lie import se3
+from elver.words import describe
 
 __all__ = ["Map", "casadi", "increment", "integrate", "retract", "rotation_vector", "step"]
 
@@ -68,7 +69,7 @@ def check_map(name: str, order: int) -> None:
     if name not in ("exp", "cayley"):
         raise BadInput(f'map = {name!r}: choose "exp" or "cayley"')
     if order not in (1, 2, 4):
-        raise BadInput(f"order = {order!r}: RKMK steps are available in order 1, 2 and 4")
+        raise BadInput(f"order = {describe(order)}: RKMK steps are available in order 1, 2 and 4")
 
 
 # Coefficients ---------------------------------------------------------------------------------------------

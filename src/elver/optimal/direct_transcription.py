@@ -22,6 +22,7 @@ from elver.optimal.direct_program import Layout, NodeConstraint, Program, progra
 from elver.optimal.problem import RodProblem
 from elver.optimal.result import Guess, RodResult, strain_of
 from elver.system import State, System
+from elver.words import describe
 
 __all__ = ["Constraint", "Row", "Transcription"]
 
@@ -136,7 +137,9 @@ class Transcription:
 
     def _node_constraint(self, constraint: Constraint) -> NodeConstraint:
         if not callable(constraint.function):
-            raise BadInput(f"constraint {constraint.name!r}: function = {constraint.function!r} cannot be called")
+            raise BadInput(
+                f"constraint {constraint.name!r}: function = {describe(constraint.function)} cannot be called"
+            )
         if constraint.stations:
             nodes = tuple(int(np.argmin(np.abs(self.s - x))) for x in constraint.stations)
         elif constraint.at is None:
@@ -185,13 +188,14 @@ class Transcription:
                 values = np.asarray(side, dtype=float).ravel()
                 if values.size not in (1, own.width) or np.any(np.isnan(values)):
                     raise BadInput(
-                        f"constraint {constraint.name!r}: {name} = {side!r}; its function returns {own.width} "
+                        f"constraint {constraint.name!r}: {name} = {describe(side)}; its function returns {own.width} "
                         f"number{'s' * (own.width > 1)}, so give one bound, or {own.width}"
                     )
                 out.append(np.tile(np.broadcast_to(values, own.width), len(own.nodes)))
             if np.any(lower[-1] > upper[-1]):
                 raise BadInput(
-                    f"constraint {constraint.name!r}: lower = {constraint.lower!r} above upper = {constraint.upper!r}"
+                    f"constraint {constraint.name!r}: lower = {describe(constraint.lower)} above upper = "
+                    f"{describe(constraint.upper)}"
                 )
         return np.concatenate(lower), np.concatenate(upper)
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.errors import BadInput, ElverWarning, Interrupted, positive
+from elver.guards import guarded
 from elver.optimal.critical_step import (
     HOPELESS,
     LOUD,
@@ -42,6 +43,7 @@ from elver.optimal.shooting_step import March
 from elver.optimal.time_scheme import NEWMARK, SchemeOf, TimeScheme
 from elver.statics.equilibrium import Equilibrium
 from elver.system import Inputs, State, System, situation
+from elver.words import describe
 
 __all__ = ["RodMotion", "shooting_dynamics", "shooting_exponent", "shooting_growth"]
 
@@ -76,6 +78,7 @@ class RodMotion:
         return self.pose[:, -1, :3, 3]
 
 
+@guarded
 def shooting_dynamics(
     system: System,
     state: State | Equilibrium | None = None,
@@ -119,7 +122,7 @@ def shooting_dynamics(
         raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
     for name, value in (("segments", segments), ("nodes", nodes), ("max_iterations", max_iterations)):
         if not np.isfinite(value) or int(value) != value or value < 1:
-            raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
+            raise BadInput(f"{name} = {describe(value)}: give a whole number, at least 1")
     if nodes < segments:
         raise BadInput(f"segments = {segments}, nodes = {nodes}: give a node for each segment, at least")
     positive("tolerance", tolerance, "rad")

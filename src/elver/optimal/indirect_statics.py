@@ -33,6 +33,7 @@ from elver.optimal.result import RodResult, StrainField, strain_of
 from elver.optimal.shooting import Condition, Shot, mesh, refine, shoot
 from elver.optimal.static_flow import Form, Integrator, March, StaticFlow
 from elver.system import Inputs, State, System
+from elver.words import describe
 
 __all__ = ["EndCondition", "RodSolution", "solve_rod"]
 
@@ -204,15 +205,15 @@ def solve_rod(
     not fit.
     """
     system = problem if isinstance(problem, System) else None
-    whole = RodProblem.at_rest(problem, inputs) if isinstance(problem, System) else problem
+    whole = problem if isinstance(problem, RodProblem) else RodProblem.at_rest(problem, inputs)
     if form not in ("stress", "strain"):
-        raise BadInput(f'form = {form!r}: say "stress" (A1) or "strain" (A2)')
+        raise BadInput(f'form = {describe(form)}: say "stress" (A1) or "strain" (A2)')
     if integrator not in ("rkmk", "magnus"):
-        raise BadInput(f'integrator = {integrator!r}: say "rkmk" or "magnus"')
+        raise BadInput(f'integrator = {describe(integrator)}: say "rkmk" or "magnus"')
     positive("tolerance", tolerance, "(scaled residual)")
     for name, value in (("segments", segments), ("steps", steps)):
         if value is not None and not (np.isfinite(value) and int(value) == value and value >= 1):
-            raise BadInput(f"{name} = {value!r}: give a whole number, at least 1")
+            raise BadInput(f"{name} = {describe(value)}: give a whole number, at least 1")
     whole = _placed(whole)
     check_ends(whole)
     solver = _Solver(whole, form, integrator, segments, steps, accuracy, tolerance, max_iterations)

@@ -39,6 +39,7 @@ from elver.lie import integration, se3
 from elver.optimal.problem import RodProblem
 from elver.rods import Rod
 from elver.system import Balanced, Inputs, State, System, situation
+from elver.words import brief
 
 __all__ = [
     "MotionStress",
@@ -85,6 +86,7 @@ class RodLike(Protocol):
 # Motions ------------------------------------------------------------------------------------------------------------
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class StrainMotion:
     """Strain ξ(s) and its two rates at an instant, each a function of s (n,) [m] that returns (n, 6)."""
@@ -119,6 +121,7 @@ class StrainMotion:
 # Results ------------------------------------------------------------------------------------------------------------
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class ShapeStress:
     """Stress along a rod at rest in a wanted shape. Nodes are Gauss points, and the two ends with weight zero."""
@@ -140,6 +143,7 @@ class ShapeStress:
         return -self.stress[0]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class MotionStress(ShapeStress):
     """Stress along a rod in a wanted motion, with the sweep it comes from."""
@@ -402,6 +406,7 @@ class _Sweep:
 # Tendons ------------------------------------------------------------------------------------------------------------
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Tensions:
     """Tensions that come nearest to a field of stress."""

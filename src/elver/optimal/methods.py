@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.dynamics import nodes, poses
 from elver.errors import BadInput, ElverWarning, NotConverged
+from elver.guards import guarded
 from elver.lie.integration import magnus
 from elver.optimal.balance import Balance, balance
 from elver.optimal.checks import check_ends, check_reach
@@ -34,6 +35,7 @@ from elver.optimal.problem import RodProblem
 from elver.optimal.result import Guess, RodResult, StrainField, project, strain_of
 from elver.statics import equilibrium, stability
 from elver.system import Inputs, State, System
+from elver.words import brief, describe
 
 __all__ = ["Comparison", "RodShape", "compare_methods", "rod_equilibrium"]
 
@@ -105,6 +107,7 @@ class RodShape(RodResult):
         return balance(self.problem, self.strain, self.g[0], self.s)
 
 
+@guarded
 def rod_equilibrium(
     system: System,
     inputs: Inputs | None = None,
@@ -137,7 +140,7 @@ def rod_equilibrium(
         "direct": (_direct, direct_equilibrium),
     }
     if method not in known:
-        raise BadInput(f"method = {method!r}: choose one of {', '.join(map(repr, known))}")
+        raise BadInput(f"method = {describe(method)}: choose one of {', '.join(map(repr, known))}")
     run, solver = known[method]
     _check_options(method, solver, options)
     problem = RodProblem.at_rest(system, inputs)
@@ -158,7 +161,7 @@ def _check_options(method: str, solver: Callable[..., Any] | None, options: dict
     taken = tuple(name for name in taken if name not in ("system", "problem", "inputs", "guess"))
     if unknown := [name for name in options if name not in taken]:
         remedy = ", ".join(taken) if taken else 'none; choose a method, such as method="indirect"'
-        raise BadInput(f"method = {method!r} has no option {unknown[0]!r}; it takes {remedy}")
+        raise BadInput(f"method = {describe(method)} has no option {unknown[0]!r}; it takes {remedy}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,6 +368,7 @@ def _say(shape: RodShape) -> None:
 # Side by side -----------------------------------------------------------------------------------------------------
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """What each method says of one rod; ``print`` it for a table."""
@@ -393,6 +397,7 @@ class Comparison:
         return "\n".join(lines)
 
 
+@guarded
 def compare_methods(
     system: System,
     inputs: Inputs | None = None,

@@ -27,12 +27,14 @@ from numpy.typing import ArrayLike, NDArray
 from elver.actuation import Muscle, Pressure, Tendon
 from elver.environment import DistributedWrench, Gravity, PointWrench
 from elver.errors import BadInput, finite, positive
+from elver.guards import check_system
 from elver.lie import se3, so3
 from elver.mechanism import Clamped, Driven, Fixed, Floating, Frame, Hold, Joint, Spherical
 from elver.rods import Rod
 from elver.rods.fields import arc_lengths
 from elver.statics.moving import STILL
 from elver.system import Inputs, System
+from elver.words import brief
 
 __all__ = ["Density", "End", "EndWrench", "Pull", "RodProblem", "Sections"]
 
@@ -77,6 +79,7 @@ class EndWrench(NamedTuple):
 _NO_WRENCH = EndWrench(np.zeros(6), np.zeros(6))
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class End:
     """What is held at one end of the rod.
@@ -212,6 +215,7 @@ class Sections:
         return -np.sum((self.weight + self.dead[:, 3:]) * g[:, :3, 3], axis=1)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class RodProblem:
     """One rod with all that acts on it, as functions of s.
@@ -262,7 +266,7 @@ class RodProblem:
     @classmethod
     def at_rest(cls, system: System, inputs: Inputs | None = None) -> RodProblem:
         """The same for a rod that stands still; :class:`BadInput` where its base turns or accelerates."""
-        base = system.mechanism.base
+        base = check_system("a rod problem", system).mechanism.base
         if isinstance(base, Driven):
             twist = np.array(base.motion.at(0.0)[1:])
             twist[0, 3:] = 0.0  # a constant speed changes nothing
@@ -280,7 +284,7 @@ class RodProblem:
 
         :class:`BadInput` says what does not fit a single rod along its length.
         """
-        rod = _only_rod(system)
+        rod = _only_rod(check_system("a rod problem", system))
         u = system.input_vector(system.signals(inputs), time)
         value = {id(part): float(u[k]) for k, part in enumerate(system.channels)}
         breaks: set[float] = set(rod.piece_ends[1:-1])

@@ -15,6 +15,7 @@ from elver.optimal.problem import RodProblem
 from elver.rods import Rod
 from elver.system import State, System
 from elver.values import Carried
+from elver.words import brief
 
 __all__ = ["Guess", "Reaction", "RodResult", "StrainField", "project", "strain_of"]
 
@@ -23,6 +24,7 @@ StrainField: TypeAlias = Callable[[Array], Array]
 Guess: TypeAlias = "RodResult | State | StrainField | ArrayLike | None"
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Reaction:
     """What a held end does to the rod: ``moment`` [N m] and ``force`` [N] in world axes, at the end's centre."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.errors import BadInput
+from elver.words import describe
 
 __all__ = ["Rates", "SchemeOf", "TimeScheme"]
 
@@ -60,7 +61,7 @@ class TimeScheme:
             return cls(step, *(DAMPED if constrained else NEWMARK))
         if not isinstance(getattr(method, "scheme", None), tuple):
             raise BadInput(
-                f"method = {method!r}: shooting takes one implicit step at a time; choose Newmark(), HHT() or "
+                f"method = {describe(method)}: shooting takes one implicit step at a time; choose Newmark(), HHT() or "
                 "GeneralizedAlpha()"
             )
         if getattr(method, "group", "SO3xR3") != "SO3xR3":

@@ -31,6 +31,7 @@ from elver.lie import se3, so3
 from elver.mechanism import Part
 from elver.rods import Rod
 from elver.system import Inputs, State, System
+from elver.words import describe
 
 __all__ = ["Balanced", "History", "Result", "base_name", "history_of", "part_of", "remember", "system_of"]
 
@@ -258,7 +259,7 @@ def history_of(
     if isinstance(result, Balanced):
         return _of_state(result.system, result.state, result.inputs), True
     raise BadInput(
-        f"a {type(result).__name__} is no result: give a run (simulate), an equilibrium, or a State with system=..."
+        f"{describe(result)} is no result: give a run (simulate), an equilibrium, or a State with system=..."
     )
 
 
@@ -333,14 +334,13 @@ def part_of(system: System, part: Part | str | None) -> Part:
         return mechanism.rod
     if isinstance(part, str):
         return mechanism.part(part)
-    if part in mechanism.parts:
+    if isinstance(part, Part) and part in mechanism.parts:
         return part
     name = getattr(part, "name", None)
     alike = [other for other in mechanism.parts if other.name == name and type(other) is type(part)]
     if not alike:
         known = ", ".join(repr(other.name) for other in mechanism.parts)
-        shown = repr(name) if name else f"a {type(part).__name__}"
-        raise BadInput(f"{shown} is not in this mechanism: choose among {known}")
+        raise BadInput(f"{describe(part)} is not in this mechanism: choose among {known}")
     return alike[0]
 
 

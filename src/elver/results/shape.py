@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from elver.bodies import RigidBody
 from elver.dynamics.core import arrays, core, nodes, poses
 from elver.errors import BadInput, ElverWarning, finite, positive
+from elver.guards import guarded
 from elver.lie import se3, so3
 from elver.mechanism import Part
 from elver.mechanism.base import check_pose
@@ -56,6 +57,7 @@ class _Data:
     strains: Array | None = None  # (n, 3 or 6)
 
 
+@guarded
 def state_from(
     system: System,
     *,

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 from numpy.polynomial.legendre import leggauss, legvander
 
-from elver.errors import BadInput, finite
+from elver.errors import BadInput, finite, shape_of
 from elver.rods.fields import Array
 from elver.values import Carried
+from elver.words import brief, describe
 
 __all__ = [
     "STRAINS",
@@ -82,7 +83,7 @@ def _count(name: str, value: Any, least: int = 0) -> int:
     except TypeError:
         number = -1
     if number < least:
-        raise BadInput(f"{name} = {value!r}: expected a whole number, at least {least}")
+        raise BadInput(f"{name} = {describe(value)}: expected a whole number, at least {least}")
     return number
 
 
@@ -161,6 +162,7 @@ class _Polynomials:
         return np.empty(0)
 
 
+@brief
 @dataclass(frozen=True)
 class Legendre(_Polynomials):
     """Shifted Legendre polynomials P_k(2 s / L - 1): orthogonal, ∫ P_j P_k ds = L δ_jk / (2 k + 1)."""
@@ -171,6 +173,7 @@ class Legendre(_Polynomials):
         return np.asarray(legvander(2.0 * s / length - 1.0, max(n - 1, 0))[:, :n], dtype=float)
 
 
+@brief
 @dataclass(frozen=True)
 class Chebyshev(_Polynomials):
     """Shifted Chebyshev polynomials T_k(2 s / L - 1); |T_k| ≤ 1."""
@@ -197,7 +200,7 @@ def _check_strains(strains: Any) -> tuple[str, ...]:
 
 def check_elements(elements: Any) -> int | tuple[float, ...]:
     """A number of equal elements, or their interior ends as fractions of the length."""
-    if np.ndim(elements) == 0:
+    if not shape_of(elements):
         return _count("elements", elements, least=1)
     ends = finite("elements", elements, (-1,), "fractions of the length")
     if np.any(np.diff(ends, prepend=0.0, append=1.0) <= 0.0):
@@ -268,6 +271,7 @@ class Mesh(Carried):
         return self._ends[1:-1] * length
 
 
+@brief
 @dataclass(frozen=True)
 class PiecewiseConstant(Mesh):
     """Strains constant in each element: one indicator function per element."""
@@ -290,6 +294,7 @@ class PiecewiseConstant(Mesh):
         return np.eye(self._ends.size - 1)[element]
 
 
+@brief
 @dataclass(frozen=True)
 class PiecewiseLinear(Mesh):
     """Strains linear in each element and continuous: one hat function per element end."""
@@ -322,6 +327,7 @@ class PiecewiseLinear(Mesh):
 Table = tuple[tuple[float, ...], ...]
 
 
+@brief
 @dataclass(frozen=True)
 class Sampled(Carried):
     """Functions of one's own, given by their samples.
@@ -354,7 +360,7 @@ class Sampled(Carried):
             table = getattr(self, name)
             if table is None:
                 continue
-            columns = np.ndim(table) == 1
+            columns = len(shape_of(table) or ()) == 1
             values = finite(f"{name} table", table, (-1,) if columns else (-1, -1), "1/m or dimensionless")
             values = values.reshape(len(values), -1)
             if values.shape[0] != s.size:

@@ -16,7 +16,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from elver.errors import BadInput, finite, non_negative, positive
+from elver.errors import BadInput, finite, non_negative, positive, shape_of
+from elver.words import describe
 
 __all__ = [
     "Array",
@@ -72,13 +73,14 @@ class Stepped:
     at: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        at = finite("Stepped: at", np.atleast_1d(np.asarray(self.at, dtype=float)), (-1,), "m")
+        at = np.atleast_1d(finite("Stepped: at", self.at, (-1,) if shape_of(self.at) else (), "m"))
         if not at.size or at[0] <= 0.0 or np.any(np.diff(at) <= 0.0):
             raise BadInput(f"Stepped: at = {at.tolist()} m: give arc lengths > 0 m that increase strictly")
-        given = (self.values,) if np.ndim(self.values) == 0 else tuple(self.values)
+        given = tuple(self.values) if shape_of(self.values) else (self.values,)
         if len(given) != at.size + 1:
             raise BadInput(
-                f"Stepped: {len(given)} values for {at.size} jumps: give {at.size + 1}, one for each piece of the rod"
+                f"Stepped: {len(given)} values for {at.size} jumps: give {at.size + 1}, one for each piece of the rod, "
+                f"not {describe(self.values)}"
             )
         values = tuple(value if callable(value) else _constant(value) for value in given)
         widths = {np.shape(value) for value in values if not callable(value)}
@@ -159,7 +161,7 @@ def sample(name: str, function: Callable[[Array], Any], s: Array, width: int | N
     try:
         values = np.asarray(returned, dtype=float)
     except (TypeError, ValueError):
-        raise BadInput(f"{name}: the callable returned {returned!r}; return numbers in {unit}") from None
+        raise BadInput(f"{name}: the callable returned {describe(returned)}; return numbers in {unit}") from None
     # A constant is a fair answer for every s; anything else must say one value per position.
     if values.shape == shape[1:]:
         values = np.broadcast_to(values, shape)
@@ -204,7 +206,7 @@ def dimension(name: str, value: Dimension, s: Array, length: float, unit: str) -
 
 def check_field(name: str, value: Any, width: int, unit: str) -> Field:
     """A vector along the rod as given: a callable, or ``width`` finite numbers as a tuple."""
-    if callable(value):
+    if callable(value) and not isinstance(value, type):
         field: Callable[[Array], ArrayLike] = value
         return field
     return numbers(name, value, width, unit)
@@ -219,7 +221,7 @@ def station(name: str, at: Any, length: float) -> float:
     """Arc length of a position on the rod: ``"base"``, ``"tip"`` or s [m] within [0, length]."""
     if isinstance(at, str):
         if at not in ("base", "tip"):
-            raise BadInput(f'{name}: at = {at!r}; say "base", "tip" or a number s in m')
+            raise BadInput(f'{name}: at = {describe(at)}; say "base", "tip" or a number s in m')
         return 0.0 if at == "base" else length
     s = float(finite(f"{name}: at", at, (), "m"))
     if not 0.0 <= s <= length:

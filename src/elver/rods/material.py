@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from elver.errors import BadInput, finite, non_negative, positive
+from elver.slips import ask_of_material
+from elver.words import brief
 
 __all__ = ["Material"]
 
 
+@brief
 @dataclass(frozen=True)
 class Material:
     """Isotropic elastic material.
@@ -44,6 +47,7 @@ class Material:
                     "for another ratio of moduli give shear in Pa instead"
                 )
             object.__setattr__(self, "poisson", poisson)
+        ask_of_material(self.young, self.density)
 
     @property
     def shear_modulus(self) -> float:

@@ -21,6 +21,7 @@ from elver.errors import BadInput
 from elver.rods.basis import Mesh, PiecewiseConstant, Sampled, StrainBasis, check_elements
 from elver.rods.fields import Array
 from elver.values import Carried
+from elver.words import describe
 
 __all__ = ["Piecewise", "broken"]
 
@@ -47,7 +48,7 @@ class Piecewise(Carried):
         bases = tuple(given) if several else (given,)
         for basis in bases:
             if isinstance(basis, type) or not isinstance(basis, StrainBasis):
-                raise BadInput(f"Piecewise: basis = {basis!r} cannot be used: pass e.g. Legendre.kirchhoff(3)")
+                raise BadInput(f"Piecewise: basis = {describe(basis)} cannot be used: pass e.g. Legendre.kirchhoff(3)")
         if several:
             if len(bases) != len(self._ends) - 1:
                 raise BadInput(

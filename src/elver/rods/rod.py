@@ -44,9 +44,11 @@ from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_name, 
 from elver.rods.jumps import find_jumps, warn_of_jumps
 from elver.rods.material import Material
 from elver.rods.pieces import broken
-from elver.rods.section import CrossSection, SectionProperties, plain_dimensions, section_breaks
+from elver.rods.section import CrossSection, SectionProperties, named_thickness, plain_dimensions, section_breaks
 from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
+from elver.slips import check_proportions
 from elver.values import Carried
+from elver.words import brief, describe, shown
 
 __all__ = ["Grid", "Rod", "STRAIN_SYMBOLS"]
 
@@ -57,6 +59,7 @@ _DEFAULT_INTEGRATION = Magnus(order=6)
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Nodes along a rod: ``s`` [m] strictly increasing from 0 to L, ``weights`` [m] that sum to L."""
@@ -106,6 +109,12 @@ class Rod(Carried):
     integration: SpaceIntegration = _DEFAULT_INTEGRATION
     breaks: tuple[float, ...] = ()
 
+    def __repr__(self) -> str:
+        return (
+            f"Rod {self.name!r}: {self.length:g} m long, {shown(self.section)}, {self.material.young:.4g} Pa, "
+            f"{self.n} coordinates by {shown(self.basis)}"
+        )
+
     def __post_init__(self) -> None:
         put: Callable[[str, Any], None] = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
         put("name", check_name("rod", self.name))
@@ -118,7 +127,7 @@ class Rod(Carried):
         ):
             value = getattr(self, name)
             if isinstance(value, type) or not isinstance(value, kind):
-                raise BadInput(f"{name} = {value!r} cannot be used: pass e.g. {example}")
+                raise BadInput(f"{name} = {describe(value)} cannot be used: pass e.g. {example}")
         put("breaks", self._check_breaks())
         self._check_basis()
         put("nodes", self._check_nodes())
@@ -129,6 +138,9 @@ class Rod(Carried):
         # Evaluate every field once: what is wrong is said here, not in the middle of a computation.
         self.section.properties(self.grid.s, self.length)
         self._check_functions()
+        if (thickest := named_thickness(self.section)) is not None:
+            half_y, half_z = self.section.half_widths(self.grid.s, self.length)
+            check_proportions(self.name, self.length, (float(np.max(half_y)), float(np.max(half_z))), thickest)
         rest_strain = self.rest_strain(self.grid.s)
         if np.any(rest_strain[:, 3] <= 0.0):
             where = int(np.argmax(rest_strain[:, 3] <= 0.0))
@@ -174,7 +186,7 @@ class Rod(Carried):
     def _check_basis(self) -> None:
         counts = tuple(self.basis.counts)
         if len(counts) != 6 or any(int(n) != n or n < 0 for n in counts):
-            raise BadInput(f"basis.counts = {counts!r}: give six whole numbers >= 0, for K_x ... G_z")
+            raise BadInput(f"basis.counts = {describe(counts)}: give six whole numbers >= 0, for K_x ... G_z")
         if not any(counts):
             raise BadInput("basis has 0 functions in all six strains: give some, e.g. Legendre(bending=4)")
         breaks = np.asarray(self.basis.breaks(self.length), dtype=float)

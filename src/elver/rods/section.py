@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, positive
 from elver.rods.fields import Array, Dimension, arc_lengths, breaks_of, check_dimension, dimension, is_plain
+from elver.words import brief, describe
 
 __all__ = [
     "Circle",
@@ -30,12 +31,14 @@ __all__ = [
     "Section",
     "SectionProperties",
     "Tube",
+    "named_thickness",
     "plain_dimensions",
     "rectangle_torsion_constant",
     "section_breaks",
 ]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class SectionProperties:
     """Properties at each s, arrays of shape (len(s),): A [m²], I_y, I_z, J_t [m⁴], shear factors k_y, k_z."""
@@ -73,6 +76,19 @@ class CrossSection(Protocol):
 
 
 ShearCorrection = float | tuple[float, float]
+
+
+def named_thickness(section: CrossSection) -> tuple[str, float] | None:
+    """Largest dimension across a section, with its name, where it is a number; None where it is not known.
+
+    A Section given by its properties often has no dimensions at all, and is not asked.
+    """
+    if isinstance(section, Section):
+        return None
+    names = ("radius", "outer", "half_y", "half_z", "width_y", "width_z")
+    given = {name: getattr(section, name, None) for name in names}
+    known = {name: value for name, value in given.items() if isinstance(value, float)}
+    return max(known.items(), key=lambda item: item[1]) if known else None
 
 
 def _dimensions(section: Any) -> list[tuple[str, Any]]:
@@ -119,7 +135,7 @@ def _check_shear_correction(value: ShearCorrection) -> ShearCorrection:
         return positive("shear_correction", value, "(dimensionless)")
     pair = tuple(np.asarray(value, dtype=object).ravel())
     if len(pair) != 2:
-        raise BadInput(f"shear_correction = {value!r} (dimensionless): give a number or a pair (k_y, k_z)")
+        raise BadInput(f"shear_correction = {describe(value)} (dimensionless): give a number or a pair (k_y, k_z)")
     k_y, k_z = (positive("shear_correction", k, "(dimensionless)") for k in pair)
     return (k_y, k_z)
 
@@ -158,6 +174,7 @@ class _Shape(ABC):
         return np.asarray(np.hypot(y / half_y, z / half_z))
 
 
+@brief
 @dataclass(frozen=True)
 class Circle(_Shape):
     """Solid circular section of ``radius`` [m]; J_t = I_polar = π r⁴ / 2."""
@@ -182,6 +199,7 @@ class Circle(_Shape):
         return r, r.copy()
 
 
+@brief
 @dataclass(frozen=True)
 class Tube(_Shape):
     """Circular tube with ``outer`` and ``inner`` radius [m]; J_t = I_polar."""
@@ -224,6 +242,7 @@ class Tube(_Shape):
         return outer, outer.copy()
 
 
+@brief
 @dataclass(frozen=True)
 class Ellipse(_Shape):
     """Solid ellipse with half-axes ``half_y``, ``half_z`` [m]; J_t = π a³ b³ / (a² + b²)."""
@@ -250,6 +269,7 @@ class Ellipse(_Shape):
         return half_y, dimension("half_z", self.half_z, s, length, "m")
 
 
+@brief
 @dataclass(frozen=True)
 class Rectangle(_Shape):
     """Solid rectangle of full widths ``width_y``, ``width_z`` [m]; J_t by the exact series."""
@@ -282,6 +302,7 @@ class Rectangle(_Shape):
         return np.asarray(np.maximum(np.abs(y) / half_y, np.abs(z) / half_z))
 
 
+@brief
 @dataclass(frozen=True)
 class Section(_Shape):
     """Section given by its properties: area [m²], I_y, I_z, torsion_constant [m⁴].

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from elver.errors import BadInput
+from elver.words import describe
 
 __all__ = ["Magnus", "RungeKuttaMuntheKaas", "SpaceIntegration", "Spectral"]
 
@@ -22,8 +23,8 @@ class Magnus:
     order: int = 6
 
     def __post_init__(self) -> None:
-        if self.order not in (4, 6):
-            raise BadInput(f"Magnus order = {self.order!r}: choose 4 or 6")
+        if not isinstance(self.order, int) or self.order not in (4, 6):
+            raise BadInput(f"Magnus order = {describe(self.order)}: choose 4 or 6")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core, arrays, closures_along, core
 from elver.errors import BadInput, NotConverged
+from elver.guards import guarded
 from elver.lie import se3
 from elver.mechanism import Driven, Joint
 from elver.statics.gaps import cannot_close, gap, named, rows_of, units, widest
@@ -44,6 +45,7 @@ _OPEN, _OPENING = 1e-6, 1e-4  # rad or L, and per second
 # Positions ----------------------------------------------------------------------------------------------------------
 
 
+@guarded
 def assemble(
     system: System, inputs: Inputs | None = None, guess: State | Balanced | None = None
 ) -> State:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, as_state, core
 from elver.errors import BadInput, NotConverged, finite, positive
+from elver.guards import guarded
 from elver.mechanism import Part
 from elver.rods.fields import Station
 from elver.statics.closing import retract
@@ -31,6 +32,7 @@ from elver.statics.moving import at_rest
 from elver.statics.search import equilibrium
 from elver.statics.verdict import reduced, symmetric
 from elver.system import Inputs, System
+from elver.words import describe
 
 __all__ = ["Branch", "BranchPoint", "continuation"]
 
@@ -48,6 +50,9 @@ class BranchPoint:
     mode: Array
     """Critical direction in scaled unknowns: start :func:`continuation` from this point to follow it."""
 
+    def __repr__(self) -> str:
+        return f"BranchPoint: {self.kind} point where the input is {self.value:.6g}"
+
 
 @dataclass(frozen=True, eq=False)
 class Branch:
@@ -57,6 +62,12 @@ class Branch:
     values: Array
     stable: NDArray[np.bool_]
     points: tuple[BranchPoint, ...]
+
+    def __repr__(self) -> str:
+        special = ", ".join(f"{point.kind} point at {point.value:.4g}" for point in self.points[:3])
+        ends = f"input {self.values[0]:.4g} to {self.values[-1]:.4g}" if self.values.size else "empty"
+        stable = f"{int(np.sum(self.stable))} of {len(self.equilibria)} equilibria stable"
+        return f"Branch: {ends}, {stable}" + (f", {special}" if special else "")
 
     @property
     def tips(self) -> Array:
@@ -123,6 +134,7 @@ class _Path:
         return Equilibrium(self.system, as_state(a, t), self.inputs(p), stable, iterations, residual)
 
 
+@guarded
 def continuation(
     system: System,
     over: Any,
@@ -176,7 +188,9 @@ def _rates(system: System, over: Any) -> dict[int, float]:
         return {system._channel(over): 1.0}
     if not over:
         raise BadInput("over = {}: name at least one input and its rate")
-    rates = {system._channel(key): float(finite(f"rate of {key!r}", rate, (), "1")) for key, rate in over.items()}
+    rates = {
+        system._channel(key): float(finite(f"rate of {describe(key)}", rate, (), "1")) for key, rate in over.items()
+    }
     first = next(iter(rates.values()))
     if first == 0.0:
         raise BadInput("over: the rate of the first input is 0, so its value cannot tell where the branch is")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays, Core, core, observe_states
 from elver.errors import BadInput, NotConverged
+from elver.guards import guarded
 from elver.statics.closing import REACHED, bent, project, relax, retract, turned
 from elver.statics.equilibrium import Equilibrium, Solver
 from elver.statics.gaps import gap
@@ -36,6 +37,7 @@ _DEGREES = (1, 1, 3)  # of the strain along the rod, in turn
 _ASIDE = 0.2  # way along the softest motion of what is unstable, in units of the coordinates
 
 
+@guarded
 def equilibria(
     system: System,
     inputs: Inputs | None = None,

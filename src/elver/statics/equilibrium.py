@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from elver.dynamics.core import Arrays, Core, arrays, as_state, core, nodes, poses
-from elver.errors import BadInput
+from elver.errors import BadInput, refused
+from elver.guards import check_system
 from elver.kernels.march import March, march_for
 from elver.lie.integration import magnus
 from elver.mechanism import Frame, Part
@@ -30,6 +31,7 @@ from elver.statics.potential import potential
 from elver.statics.verdict import Stable, reduced, symmetric, verdict
 from elver.system import State, System
 from elver.values import Carried
+from elver.words import describe, listed, place
 
 __all__ = ["Equilibrium", "Solver", "Stability", "copied", "finish", "newton", "stability"]
 
@@ -37,6 +39,9 @@ Array: TypeAlias = NDArray[np.float64]
 
 # Longest Newton step, in units of the coordinates: one radian over the length of the rod.
 _LONGEST_STEP = 1.5
+
+
+_WORDS: dict[Any, str] = {True: "stable", False: "unstable"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +69,18 @@ class Equilibrium(Carried):
         """
         return potential(core(self.system), at_rest(self.state), self.inputs)
 
+    def __repr__(self) -> str:
+        mechanism = self.system.mechanism
+        last = mechanism.rods[-1] if mechanism.rods else mechanism.bodies[-1]
+        where = f"tip of {last.name!r}" if isinstance(last, Rod) else f"{last.name!r}"
+        names = self.system.channel_names
+        given = ", ".join(f"{name} = {value:.4g}" for name, value in list(zip(names, self.inputs))[:3])
+        title = f" of {self.system.title!r}" if self.system.title else f" of {mechanism.summary}"
+        return (
+            f"Equilibrium{title}: {_WORDS.get(self.stable, self.stable)}, {where} at {place(self.pose(last)[:3, 3])}"
+            f"{f', {given}' if given else ''}{', ...' if len(names) > 3 else ''}"
+        )
+
     @property
     def tip(self) -> Array:
         """Pose of the tip, (4, 4) world from section."""
@@ -79,7 +96,7 @@ class Equilibrium(Carried):
         part = mechanism.part(part) if isinstance(part, str) else (part or mechanism.rod)
         if part not in mechanism.parts:
             known = ", ".join(repr(other.name) for other in mechanism.parts)
-            raise BadInput(f"{getattr(part, 'name', part)!r} is not in this mechanism: choose among {known}")
+            raise BadInput(f"{describe(part)} is not in this mechanism: choose among {known}")
         frame = Frame(part, (at or "tip") if isinstance(part, Rod) and at != 0.0 else at)
         if not isinstance(part, Rod):
             return poses(self.system, self.state, part)
@@ -136,6 +153,9 @@ class Stability:
     """Columns (coordinates, count): directions of the eigenvalues in the system's coordinates."""
     motion: str = ""
     """Coordinates that take most part in the motion that lowers the potential, or that nothing resists."""
+
+    def __repr__(self) -> str:
+        return f"Stability: {_WORDS.get(self.stable, self.stable)}, smallest eigenvalues {listed(self.eigenvalues)} J"
 
 
 class Solver:
@@ -198,8 +218,9 @@ def stability(system: System | Equilibrium, at: Equilibrium | None = None, count
     if isinstance(system, Equilibrium):
         at = at or system
         system = system.system
+    check_system("stability", system)
     if not isinstance(at, Equilibrium):
-        raise BadInput(f"stability: at is a {type(at).__name__}: give an Equilibrium")
+        raise refused("stability", "at", at, "an Equilibrium", "equilibrium(system, inputs)")
     kernels = core(system)
     matrix = kernels.tangent(at_rest(at.state), at.inputs, (1.0, 0.0, 0.0), jets=1)
     K, Z = reduced(matrix, kernels)

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.actuation import Imposed, SpooledTendon, Tendon
 from elver.dynamics.core import Arrays, Core, core
 from elver.errors import BadInput, ElverWarning, NotConverged, positive
+from elver.guards import guarded
 from elver.mechanism import Hold, Part
 from elver.rods import Rod
 from elver.rods.fields import Station
@@ -33,6 +34,7 @@ from elver.statics.moving import at_rest
 from elver.statics.search import equilibrium
 from elver.statics.target import Target, input_units, response
 from elver.system import Inputs, System
+from elver.words import brief
 
 __all__ = ["InverseStatics", "inverse_statics"]
 
@@ -44,6 +46,7 @@ _RANK = 1e-8
 _LONGEST_MOVE = 1.0  # rad of bending over the rod, or of a joint, in one step
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class InverseStatics:
     """Inputs that reach the target, the equilibrium they hold, and what is left of the gap."""
@@ -55,6 +58,7 @@ class InverseStatics:
     iterations: int
 
 
+@guarded
 def inverse_statics(
     system: System,
     position: Sequence[float | None] | None = None,

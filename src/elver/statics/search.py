@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import Arrays
 from elver.errors import BadInput, ElverWarning, NotConverged, positive
+from elver.guards import guarded
 from elver.mechanism import Joint
 from elver.statics.closing import REACHED, close, project
 from elver.statics.equilibrium import Equilibrium, Solver, copied, finish, newton
@@ -50,6 +51,7 @@ _REASONS = {
 }
 
 
+@guarded
 def equilibrium(
     system: System,
     inputs: Inputs | None = None,

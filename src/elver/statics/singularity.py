@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from elver.actuation import Imposed, Motor
 from elver.dynamics.core import core
-from elver.errors import BadInput, positive
+from elver.errors import BadInput, expect, positive
+from elver.guards import guarded
 from elver.mechanism import Hold, Part
 from elver.statics.continuation import BranchPoint
 from elver.statics.equilibrium import Equilibrium
@@ -33,12 +34,14 @@ from elver.statics.settling import null_space
 from elver.statics.target import Target, input_units
 from elver.statics.verdict import in_words
 from elver.system import System
+from elver.words import brief
 
 __all__ = ["Singularity", "singularity"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 
+@brief
 @dataclass(frozen=True, eq=False)
 class Singularity:
     """How near a robot is to its singularities; rad, lengths of the robot and EI/L are the units of all figures."""
@@ -59,6 +62,7 @@ class Singularity:
     """Twist (6,) of the platform in the softest motion with the inputs held, world axes, of length one; or zero."""
 
 
+@guarded
 def singularity(
     system: System,
     at: Equilibrium | BranchPoint,
@@ -74,6 +78,9 @@ def singularity(
     """
     positive("tolerance", tolerance, "(rad, lengths of the robot, EI/L)")
     found = at.equilibrium if isinstance(at, BranchPoint) else at
+    expect(
+        "singularity", "at", found, Equilibrium, wanted="an Equilibrium", example="equilibrium(system, inputs)"
+    )
     part = system.mechanism.part(part) if isinstance(part, str) else (part or _only(system))
     kernels, a, u = core(system), at_rest(found.state), found.inputs
     c, E = kernels.coordinates, kernels.assembly.energy

@@ -20,7 +20,8 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from elver.dynamics.core import Arrays, as_state, core
-from elver.errors import BadInput, Interrupted, finite
+from elver.errors import BadInput, Interrupted, expect, finite
+from elver.guards import guarded
 from elver.mechanism import Hold, Part
 from elver.rods import Rod
 from elver.rods.fields import Station
@@ -43,6 +44,7 @@ _BEND = 0.5  # part of a step by which a sheet may depart from its tangent
 _SHORTEST_PART = 1 / 16  # of the distance of two cells: a move that fails is tried again in parts
 
 
+@guarded
 def workspace(
     system: System,
     over: Sequence[Any],
@@ -73,6 +75,7 @@ def workspace(
     same at every ``edge``, the last point reached between a cell and its neighbour that is not, and at every ``snap``,
     where the eigenvalue changes its sign between two neighbours, or between a cell and its edge.
     """
+    expect("workspace", "over", over, (list, tuple), wanted="two inputs or positions", example="('x', 'y')")
     if len(over) != 2:
         raise BadInput(f"over has {len(over)} entries: a map has two, inputs or positions such as ('x', 'y')")
     bounds = finite("ranges", ranges, (2, 2), "the units of the inputs, or m")

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -26,17 +25,21 @@ from PIL import Image
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from elver.errors import BadInput, Interrupted, positive
+from elver.errors import BadInput, Interrupted, as_path, positive
+from elver.integrators.runs import as_run
 from elver.viz.history import Cast, cast_of
 from elver.viz.scene import Scene, surface_of, surface_of_body
 from elver.viz.style import COLOURS, style
 from elver.viz.tube import Surface, join
 
+if TYPE_CHECKING:
+    from elver.integrators.runs import Seen
+
 __all__ = ["animate", "pleasant_speed", "write_gif", "write_mp4"]
 
 
 def animate(
-    run: xr.Dataset,
+    run: Seen,
     path: str | os.PathLike[str],
     *,
     fps: float = 20.0,
@@ -49,7 +52,7 @@ def animate(
     dpi: float = 100.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Draw ``run`` to ``path`` (.gif or .mp4) and return it.
+    """Draw ``run`` to ``path`` (.gif or .mp4) and return it; an equilibrium or a system at rest stands still in it.
 
     ``fps`` pictures per second; ``speed`` is simulated seconds per second of film (chosen so that the film
     lasts 1.5 to 6 s if not given, and said in the picture). ``still`` is a picture (.png, .pdf, .svg) of the instant
@@ -59,6 +62,7 @@ def animate(
 
     Ctrl-C keeps a film of what was drawn until then, and raises :class:`~elver.errors.Interrupted` with its path.
     """
+    run = as_run("animate", run)
     target = _target(path, (".mp4", ".gif"), "a film")
     picture = None if still is None else _target(still, (".png", ".pdf", ".svg"), "a still")
     fps = positive("fps", fps, "pictures/s")
@@ -90,7 +94,7 @@ def animate(
 
 
 def _target(path: str | os.PathLike[str], endings: tuple[str, ...], what: str) -> Path:
-    target = Path(path)
+    target = as_path("animate", path, f"film{endings[-1]}")
     if target.suffix.lower() not in endings:
         better = target.with_suffix(endings[0]).name if target.name else f"film{endings[0]}"
         raise BadInput(f"{target}: {what} is a {', '.join(endings[:-1])} or {endings[-1]} file, such as {better}")

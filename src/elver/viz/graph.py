@@ -21,7 +21,9 @@ from matplotlib.path import Path
 from elver.errors import BadInput
 from elver.mechanism import Frame, Joint, Mechanism, Part
 from elver.rods import Rod
+from elver.system import System
 from elver.viz.style import COLOURS, style
+from elver.words import describe
 
 __all__ = ["draw_graph"]
 
@@ -86,13 +88,15 @@ class _Edge:
         return float(x), float(y)
 
 
-def draw_graph(mechanism: Mechanism) -> Figure:
+def draw_graph(mechanism: Mechanism | System) -> Figure:
     """Parts and joints of a mechanism: solid lines make its tree, dashed ones are cut and close loops.
 
     A dotted line is a joint that leaves all free. Beside the end of a line stands the section of the rod.
     """
+    if isinstance(mechanism, System):
+        mechanism = mechanism.mechanism
     if not isinstance(mechanism, Mechanism):
-        raise BadInput(f"a {type(mechanism).__name__} cannot be drawn as a graph: give a Mechanism")
+        raise BadInput(f"{describe(mechanism)} cannot be drawn as a graph: give a Mechanism or a System")
     boxes, edges = _lay_out(mechanism)
     grounded = any(end.box is None for edge in edges for end in edge.ends)
     kinds = {edge.kind for edge in edges}

@@ -13,14 +13,18 @@ attributes of the position say how to draw it: ``shape`` is "box" (with ``size``
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from elver.bodies import Box, Cylinder, EllipticCylinder, Shape, Sphere
-from elver.errors import BadInput
+from elver.errors import BadInput, finite
+from elver.integrators.runs import as_run
 from elver.lie import so3
+
+if TYPE_CHECKING:
+    from elver.integrators.runs import Seen
 
 __all__ = ["BodyHistory", "Cast", "RodHistory", "cast_of", "rods_of"]
 
@@ -115,11 +119,12 @@ def rods_of(run: xr.Dataset | np.ndarray) -> list[RodHistory]:
     return cast_of(run).rods
 
 
-def cast_of(run: xr.Dataset | np.ndarray) -> Cast:
+def cast_of(run: Seen | np.ndarray) -> Cast:
     """Every rod and body of a run; or one rod from plain positions (N, 3) or (T, N, 3) in metres."""
-    if not isinstance(run, xr.Dataset):
-        rod = _from_positions(np.asarray(run, dtype=float))
+    if isinstance(run, np.ndarray | list | tuple):
+        rod = _from_positions(finite("positions", run, (-1,) * np.ndim(run), "m"))
         return Cast([rod], [], np.arange(len(rod.time)))
+    run = as_run("a drawing", run)
     position = {str(key).removesuffix("/position"): run[key] for key in run.data_vars if str(key).endswith("/position")}
     position = {name: p for name, p in position.items() if p.ndim == 3 or _is_body(run, name)}
     if not position:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,10 +15,15 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 
 from elver.errors import BadInput
+from elver.integrators.runs import as_run
 from elver.viz.history import Cast, cast_of
 from elver.viz.scene import Scene, surface_of, surface_of_body
 from elver.viz.style import BODY_TIME_COLOURS, COLOURS, TIME_COLOURS, legend_above, open_axes, style
 from elver.viz.tube import join
+from elver.words import describe
+
+if TYPE_CHECKING:
+    from elver.integrators.runs import Seen
 
 __all__ = ["energy", "shape_3d", "show", "tip_history"]
 
@@ -31,7 +36,7 @@ ENERGY_COLOURS = {
 
 
 def shape_3d(
-    run: xr.Dataset | np.ndarray,
+    run: Seen | np.ndarray,
     *,
     times: Sequence[float] | None = None,
     view: tuple[float, float] | None = None,
@@ -41,7 +46,8 @@ def shape_3d(
 
     If not given, ``times`` are seven instants over the run, or three where there are many parts.
 
-    ``run`` may also be plain positions (node, 3) or (time, node, 3) in metres. ``view`` is elevation and
+    ``run`` may also be an equilibrium, a system (at rest), or plain positions (node, 3) or (time, node, 3) in metres.
+    ``view`` is elevation and
     azimuth in degrees (if not given, what lies flat is seen from further above); ``axes`` 3-D axes to draw in. A radius
     below 1/250 of the scene is drawn so.
     """
@@ -90,7 +96,7 @@ def shape_3d(
     return axes.get_figure()
 
 
-def tip_history(run: xr.Dataset, *, rod: str | None = None, axes: Axes | None = None) -> Figure:
+def tip_history(run: Seen, *, rod: str | None = None, axes: Axes | None = None) -> Figure:
     """World position of a rod's tip over time; or, of several parts, how far each is from where it began.
 
     ``rod`` is the name of one rod, or of a body, whose centre is then drawn. A tip that a body carries goes with
@@ -135,11 +141,12 @@ def _distances(axes: Axes, cast: Cast) -> None:
     open_axes(axes, title, "distance from start [m]")
 
 
-def energy(run: xr.Dataset, *, axes: Axes | None = None) -> Figure:
+def energy(run: Seen, *, axes: Axes | None = None) -> Figure:
     """Kinetic, elastic, gravity and total energy over time, those of them that the run holds and that are not zero.
 
     The energy of gravity, which is known up to a constant, is counted from the start of the run, and so is the total.
     """
+    run = as_run("energy", run)
     held = [name for name in ("kinetic", "elastic", "gravity", "total") if f"energy/{name}" in run]
     if not held:
         raise BadInput("no energy to draw: the run needs a variable like energy/total (time) in J")
@@ -160,11 +167,15 @@ def energy(run: xr.Dataset, *, axes: Axes | None = None) -> Figure:
     return _figure(axes)
 
 
-def show(run: xr.Dataset, *, block: bool | None = None) -> Figure:
+def show(run: Seen, *, block: bool | None = None) -> Figure:
     """Shape, way of the tip and energy in one figure, in a window where there is a display.
 
-    ``block`` waits for the window to be closed, as in ``matplotlib.pyplot.show``.
+    ``run`` is a run or its file; of an equilibrium, or a system at rest, the shape alone is drawn. ``block`` waits for
+    the window to be closed, as in ``matplotlib.pyplot.show``.
     """
+    run = as_run("show", run)
+    if run.sizes.get("time", 0) == 1:
+        return _shown(_one_shape(run), block)
     with_energy = any(str(key).startswith("energy/") for key in run.data_vars)
     with style():
         figure = plt.figure(figsize=(11.5, 5.4), layout="constrained")
@@ -176,8 +187,21 @@ def show(run: xr.Dataset, *, block: bool | None = None) -> Figure:
         if with_energy:
             energy(run, axes=plots[1])
             plots[0].set_xlabel("")
+    return _shown(figure, block)
+
+
+def _shown(figure: Figure, block: bool | None) -> Figure:
     if plt.get_backend().lower() != "agg":
         plt.show(block=block)
+    return figure
+
+
+def _one_shape(run: xr.Dataset) -> Figure:
+    """The shape of a run of one instant, and below it what it is."""
+    figure = shape_3d(run)
+    verdict = {True: "stable", False: "not stable"}.get(run.attrs.get("stable"), "")  # type: ignore[arg-type]
+    words = [str(run.attrs.get("title", "")).removeprefix("elver "), verdict]
+    figure.axes[0].set_title(", ".join(word for word in words if word), loc="left")
     return figure
 
 
@@ -190,7 +214,7 @@ def _trace(axes: Any, tip: np.ndarray) -> Line3DCollection:
 def _instants(time: np.ndarray, times: Sequence[float] | None, count: int) -> list[int]:
     wanted = np.linspace(time[0], time[-1], min(count, len(time))) if times is None else np.asarray(times, dtype=float)
     if not np.all(np.isfinite(wanted)) or wanted.size == 0:
-        raise BadInput(f"times = {times!r}: expected one or more instants in s")
+        raise BadInput(f"times = {describe(times)}: expected one or more instants in s")
     return sorted({int(np.argmin(np.abs(time - t))) for t in wanted})
 
 

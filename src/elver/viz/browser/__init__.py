@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import xarray as xr
 
 from elver.errors import BadInput
 from elver.integrators import Method
-from elver.io import load
+from elver.integrators.runs import as_run
 from elver.statics.equilibrium import Equilibrium
 from elver.system import Inputs, State, System
 from elver.viz.browser.live import LiveRobot, Mode
@@ -60,14 +60,14 @@ def view(
     shown: LiveView | Player
     if isinstance(what, System):
         robot = LiveRobot(what, inputs, state, mode=mode, step=step, method=method, ranges=ranges)
-        label = title or ", ".join(part.name for part in what.mechanism.parts[:3])
+        label = title or what.title or ", ".join(part.name for part in what.mechanism.parts[:3])
         shown = LiveView(robot, open_server(host, port, label, remote), label)
     else:
-        several = [what] if isinstance(what, xr.Dataset | str | os.PathLike) else list(what)
+        several = list(what) if isinstance(what, list | tuple) else [what]
         runs, names = [], []
         for k, item in enumerate(several):
-            runs.append(item if isinstance(item, xr.Dataset) else _read(item))
-            names.append(f"run {k + 1}" if isinstance(item, xr.Dataset) else Path(item).name)
+            runs.append(as_run("view", item))
+            names.append(Path(item).name if isinstance(item, str | os.PathLike) else f"run {k + 1}")
         if not 1 <= len(runs) <= 2:
             raise BadInput(f"view: {len(runs)} runs; give one run, or two to see them side by side")
         label = title or " | ".join(names)
@@ -76,9 +76,3 @@ def view(
     if wait:
         shown.wait()
     return shown
-
-
-def _read(path: Any) -> xr.Dataset:
-    if not isinstance(path, str | os.PathLike):
-        raise BadInput(f"view: {path!r} cannot be shown; give a System, a run (a dataset), or the path of a .nc file")
-    return load(path)

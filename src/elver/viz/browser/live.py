@@ -32,6 +32,7 @@ from elver.statics.equilibrium import Equilibrium
 from elver.statics.search import find
 from elver.system import Channel, Fluid, Inputs, State, System, situation
 from elver.viz.scene import nice_step
+from elver.words import describe
 
 __all__ = ["LiveRobot", "Mode", "Snapshot", "pull_points", "range_of", "size_of"]
 
@@ -150,7 +151,7 @@ class LiveRobot:
         ranges: Mapping[str, tuple[float, float]] | None = None,
     ) -> None:
         if not isinstance(system, System):
-            raise BadInput(f"view: {system!r} is no System; give a system, a run, or the path of a run")
+            raise BadInput(f"view: {describe(system)} is no System; give a system, a run, or the path of a run")
         self.lock = threading.RLock()
         self.system, self.step = system, float(step)
         # a picture needs no more digits than that, and a step that fails must not hold up the next picture
@@ -232,7 +233,7 @@ class LiveRobot:
         """Statics or dynamics, from the present shape on; statics has no velocities."""
         with self.lock:
             if mode not in ("statics", "dynamics"):
-                raise BadInput(f'mode = {mode!r}: choose "dynamics" or "statics"')
+                raise BadInput(f'mode = {describe(mode)}: choose "dynamics" or "statics"')
             self.mode = mode
             self._changed()
             self._begin(self._still(self.state))

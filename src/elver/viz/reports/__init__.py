@@ -23,13 +23,14 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from elver.errors import BadInput, ElverWarning
+from elver.errors import BadInput, ElverWarning, as_path
 from elver.integrators.resolution import resolution_in_words
+from elver.integrators.runs import as_run
 from elver.results.status import energy_line, is_complete
 from elver.system import System
 from elver.viz.history import Cast, cast_of
@@ -39,6 +40,10 @@ from elver.viz.reports.charts import FORMATS, Chart, charts_of, is_branch
 from elver.viz.reports.forces import INSTANTS, reaction_rows, stress_rows
 from elver.viz.reports.playback import BUDGET, Playback, playback_of
 from elver.viz.reports.words import model_of, sections_of, sentence_of, summary_of
+from elver.words import describe
+
+if TYPE_CHECKING:
+    from elver.integrators.runs import Seen
 
 __all__ = ["report", "save_plots"]
 
@@ -59,7 +64,7 @@ class _Shown:
 
 
 def report(
-    run: xr.Dataset | Mapping[str, xr.Dataset],
+    run: Seen | Mapping[str, Seen],
     path: str | os.PathLike[str],
     *,
     title: str = "",
@@ -72,6 +77,7 @@ def report(
     name, or as ``metrics.json`` of the gallery has them, with unit, reference and tolerance. ``command`` is what made
     the page, for people who want to make it again.
 
+    ``run`` may be an equilibrium, or a system, whose page shows it at rest, or the file of a run.
     Two runs by name, ``{"soft": run, "stiff": other}``, are played side by side and at the same time, with their plots
     over each other.
 
@@ -79,13 +85,11 @@ def report(
     playback; plots are those that the run has data for.
     """
     target = _target(path)
-    several = isinstance(run, Mapping) and not isinstance(run, xr.Dataset)
-    runs: dict[Any, Any] = dict(run) if several else {"": run}
+    runs: dict[Any, Any] = {"": run} if isinstance(run, xr.Dataset) or not isinstance(run, Mapping) else dict(run)
     if not 1 <= len(runs) <= 2:
         raise BadInput(f"report: {len(runs)} runs; give one run, or two by name to see them side by side")
+    runs = {name: as_run("report", each) for name, each in runs.items()}
     for each in runs.values():
-        if not isinstance(each, xr.Dataset):
-            raise BadInput(f"report needs a run (an xarray.Dataset from simulate or load), not a {type(each).__name__}")
         if isinstance(each.attrs.get("parts"), Mapping):
             names = ", ".join(map(str, each.attrs["parts"]))
             raise BadInput(f"this dataset holds several runs ({names}): take one out with io.part(runs, name)")
@@ -106,15 +110,16 @@ def report(
     return target
 
 
-def save_plots(run: xr.Dataset, folder: str | os.PathLike[str], *, format: str = "pdf") -> list[Path]:
+def save_plots(run: Seen, folder: str | os.PathLike[str], *, format: str = "pdf") -> list[Path]:
     """Write the plots of a report as files of their own into ``folder``, and return their paths.
 
     ``format`` is "pdf" or "svg" (vectors, whose text stays text) or "png". The files are called after what they show:
     paths, shapes, tips, energy, balance, inputs, multipliers, efforts, newton; those of them that the run has data for.
     """
     if format not in FORMATS:
-        raise BadInput(f"format = {format!r}: choose one of {', '.join(FORMATS)}")
-    target = Path(folder)
+        raise BadInput(f"format = {describe(format)}: choose one of {', '.join(FORMATS)}")
+    run = as_run("save_plots", run)
+    target = as_path("save_plots", folder, "figures")
     try:
         target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -133,7 +138,7 @@ def _shown(name: str, run: xr.Dataset, budget: int) -> _Shown:
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
-    target = Path(path)
+    target = as_path("report", path, "report.html")
     if target.suffix.lower() not in (".html", ".htm"):
         raise BadInput(f"{target}: a report is an .html file, such as {target.with_suffix('.html').name}")
     if target.is_dir():

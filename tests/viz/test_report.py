@@ -141,7 +141,7 @@ class TestPage:
     def test_the_model_is_told_with_values_and_units(self, arm_run, loop_run, tmp_path):
         text = " ".join(outline(ev.report(arm_run, tmp_path / "arm.html")).text)
         for words in ("length 0.4 m", "radius 0.008 m", "young 1e+06 Pa", "density 1070 kg/m³", "z 0.006 m",
-                      "acceleration (0, 0, -9.81) m/s²", "input from 0 to 1.5 N", "Newmark"):  # fmt: skip
+                      "acceleration (0, 0, -9.81) m/s²", "input from 0 to 1.5 N", "ImplicitMidpoint"):  # fmt: skip
             assert words in text
         system, reason = model_of(loop_run)
         assert system is not None, reason
@@ -149,7 +149,7 @@ class TestPage:
         assert list(tables) == ["Rods", "Rigid bodies", "Joints", "Actuators"]
         assert sentence_of(system, loop_run) == (
             "2 rods and 1 rigid body with 1 motor and 1 imposed motion; 20 coordinates. "
-            "0.2 s, 21 instants by GeneralizedAlpha."
+            "0.2 s, 21 instants by ImplicitMidpoint."
         )
         assert {row[1] for row in tables["Joints"]} == {"spherical", "revolute", "fixed"}
         assert "mass 0.05 kg" in tables["Rigid bodies"][0][2]
@@ -186,7 +186,7 @@ class TestPlots:
     @pytest.mark.parametrize(("format", "first"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
     def test_one_call_writes_them_all(self, arm_run, tmp_path, format, first):
         paths = ev.save_plots(arm_run, tmp_path / "figures", format=format)
-        assert [path.stem for path in paths] == ["paths", "shapes", "tips", "energy", "inputs", "newton"]
+        assert [path.stem for path in paths] == ["paths", "shapes", "tips", "energy", "balance", "inputs", "newton"]
         assert all(path.read_bytes().startswith(first) for path in paths)
 
     def test_each_unit_has_its_file(self, loop_run, tmp_path):

@@ -44,7 +44,15 @@ from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_name, 
 from elver.rods.jumps import find_jumps, warn_of_jumps
 from elver.rods.material import Material
 from elver.rods.pieces import broken
-from elver.rods.section import CrossSection, SectionProperties, named_thickness, plain_dimensions, section_breaks
+from elver.rods.section import (
+    STIFFNESS,
+    CrossSection,
+    Section,
+    SectionProperties,
+    named_thickness,
+    plain_dimensions,
+    section_breaks,
+)
 from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
 from elver.slips import check_proportions
 from elver.values import Carried
@@ -91,7 +99,8 @@ def _same(length: float) -> float:
 class Rod(Carried):
     """One slender elastic rod.
 
-    ``length`` [m]; ``rest`` is None (straight), a constant curvature (3 numbers, 1/m), a constant strain
+    ``length`` [m]; ``material`` may be left out where the section is given by its stiffness and mass;
+    ``rest`` is None (straight), a constant curvature (3 numbers, 1/m), a constant strain
     (6 numbers, angular first), or a vectorised callable of s [m] that returns (len(s), 3) or (len(s), 6);
     ``nodes`` is the number of quadrature points: left out, it is chosen from the basis and can be read here;
     ``breaks`` [m] are positions inside where strains may jump: between them the rod has the functions of its basis
@@ -101,8 +110,8 @@ class Rod(Carried):
 
     length: float
     section: CrossSection
-    material: Material
-    basis: StrainBasis
+    material: Material = None  # type: ignore[assignment]  # left out, it follows from a section given by its stiffness
+    basis: StrainBasis = None  # type: ignore[assignment]  # asked for below
     rest: Field | None = None
     name: str = "rod"
     nodes: int | None = None
@@ -119,6 +128,9 @@ class Rod(Carried):
         put: Callable[[str, Any], None] = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731
         put("name", check_name("rod", self.name))
         put("length", positive("length", self.length, "m"))
+        direct = isinstance(self.section, Section) and self.section.is_direct
+        if direct and self.material is None:
+            put("material", self.section.material(self.length))
         for name, kind, example in (
             ("section", CrossSection, "Circle(radius=5e-3)"),
             ("material", Material, "Material(young=1e6, poisson=0.45, density=1070.0)"),
@@ -130,6 +142,8 @@ class Rod(Carried):
                 raise BadInput(f"{name} = {describe(value)} cannot be used: pass e.g. {example}")
         put("breaks", self._check_breaks())
         self._check_basis()
+        if direct:
+            self._check_stiffness()
         put("nodes", self._check_nodes())
         if self.rest is not None and not callable(self.rest):
             wide = np.size(self.rest) == 6
@@ -151,6 +165,16 @@ class Rod(Carried):
         self._check_jumps()
 
     # Checks -------------------------------------------------------------------------------------------------
+
+    def _check_stiffness(self) -> None:
+        """A section given by its stiffness has that of every strain that may change."""
+        for strain, name, count in zip(STRAIN_SYMBOLS, STIFFNESS, self.counts, strict=True):
+            if count and getattr(self.section, name) is None:
+                unit = "N m2" if strain[0] == "K" else "N"
+                raise BadInput(
+                    f"rod {self.name!r}: {name} [{unit}] of its section is missing, and its basis lets {strain} "
+                    f"change: give Section(..., {name}=...), or leave that strain out of the basis"
+                )
 
     def _check_breaks(self) -> tuple[float, ...]:
         given = np.unique(finite("breaks", np.atleast_1d(np.asarray(self.breaks, dtype=float)), (-1,), "m"))
@@ -311,6 +335,8 @@ class Rod(Carried):
 
     def stiffness(self, s: ArrayLike) -> Array:
         """Diagonal of 𝓗 at ``s`` [m], (len(s), 6): N m² for curvatures, N for stretch and shear."""
+        if isinstance(self.section, Section) and self.section.is_direct:
+            return self.section.stiffness(s, self.length)
         p, E, G = self.section_properties(s), self.material.young, self.material.shear_modulus
         GA = G * p.area
         diagonal = [G * p.torsion_constant, E * p.I_y, E * p.I_z, E * p.area, p.k_y * GA, p.k_z * GA]
@@ -322,6 +348,8 @@ class Rod(Carried):
 
     def inertia(self, s: ArrayLike) -> Array:
         """Diagonal of 𝓜 per metre at ``s`` [m], (len(s), 6): kg m for rotation, kg/m for translation."""
+        if isinstance(self.section, Section) and self.section.is_direct:
+            return self.section.mass_and_inertia(s, self.length)
         p = self.section_properties(s)
         return self.material.density * np.stack([p.I_polar, p.I_y, p.I_z, p.area, p.area, p.area], axis=1)
 

@@ -12,11 +12,11 @@ import warnings
 
 from elver.errors import BadInput, UnitWarning
 
-__all__ = ["ask", "ask_of_angle", "ask_of_gravity", "ask_of_material", "check_proportions"]
+__all__ = ["ask", "ask_of_angle", "ask_of_gravity", "ask_of_material", "check_proportions", "without_dimensions"]
 
 # Speed of sound √(E/ρ) [m/s]: 1 in the softest gels, 2e4 in diamond and carbon; without dimensions it is about one.
 _SLOWEST, _FASTEST = 0.3, 5e4
-_LIGHTEST = 25.0  # kg/m³, below which there are aerogels only
+_LIGHTEST, _STIFF = 25.0, 1e4  # kg/m³, below which there are aerogels only, and Pa, above which numbers have units
 _PLUMPEST, _THICKEST, _THINNEST = 3.0, 0.1, 2e4  # length over thickness: worth a word, refused, worth a word
 _STRONGEST = 500.0  # m/s², fifty times the earth's
 
@@ -29,12 +29,17 @@ def ask(message: str, stacklevel: int = 2) -> None:
 def ask_of_material(young: float, density: float) -> None:
     """E [Pa] and ρ [kg/m³] that no material has together."""
     speed, given = math.sqrt(young / density), f"young = {young:g} Pa with density = {density:g} kg/m3"
-    if young >= 1e4 and density < _LIGHTEST:
+    if young >= _STIFF and density < _LIGHTEST:
         ask(f"{given}, lighter than anything of that stiffness: g/cm3? write density={1e3 * density:g}", 3)
     elif speed < _SLOWEST:
         ask(f"{given}, softer than any gel: MPa? write young={young:g}e6", 3)
     elif speed > _FASTEST:
         ask(f"{given}, stiffer for its weight than diamond: check both", 3)
+
+
+def without_dimensions(young: float, density: float) -> bool:
+    """True where E and ρ are numbers near one, as in models without dimensions, whose lengths mean nothing either."""
+    return young < _STIFF and density < _LIGHTEST
 
 
 def check_proportions(name: str, length: float, half_widths: tuple[float, float], dimension: tuple[str, float]) -> None:

@@ -98,6 +98,7 @@ def test_degrees_in_a_model_file(tmp_path):
         (1e-6, 1e-8, 1e9, 1000.0),  # a fibre of a micrometre
         (0.05, 5e-3, 1e3, 1000.0),  # a finger of gel
         (1.0, 0.01, 1.0, 1.0),  # without dimensions
+        (1.0, 1.0, 4.0 / np.pi, 1.0),  # without dimensions, with a section of unit stiffness
         (10.0, 0.0625e-3 * 5, 7e10, 2200.0),  # a fibre of glass
         (0.4, 8e-3, 1e6, 120.0),  # balsa, cork, foam
         (0.1, 0.5e-4, 1e12, 1400.0),  # a nanotube, scaled

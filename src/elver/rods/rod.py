@@ -54,7 +54,7 @@ from elver.rods.section import (
     section_breaks,
 )
 from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
-from elver.slips import check_proportions
+from elver.slips import check_proportions, without_dimensions
 from elver.values import Carried
 from elver.words import brief, describe, shown
 
@@ -152,7 +152,8 @@ class Rod(Carried):
         # Evaluate every field once: what is wrong is said here, not in the middle of a computation.
         self.section.properties(self.grid.s, self.length)
         self._check_functions()
-        if (thickest := named_thickness(self.section)) is not None:
+        real = not without_dimensions(self.material.young, self.material.density)
+        if real and (thickest := named_thickness(self.section)) is not None:
             half_y, half_z = self.section.half_widths(self.grid.s, self.length)
             check_proportions(self.name, self.length, (float(np.max(half_y)), float(np.max(half_z))), thickest)
         rest_strain = self.rest_strain(self.grid.s)

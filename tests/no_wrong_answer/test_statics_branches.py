@@ -1,7 +1,10 @@
 """Statics: the branch a person means. Every fault that outside tests found, by its closed form or another method."""
 
+import importlib.util
 import math
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -214,3 +217,66 @@ def test_the_held_rod_of_till():
     force = np.array([found.multipliers[f"tip/force_{axis}"] for axis in "xy"])
     # the weight acts across, so that these are the same at both ends; truncation of 24 functions
     np.testing.assert_allclose(np.abs(force), [26.94371289, 4.00272501], rtol=1e-6)
+
+
+def localised(shortening=0.3, length=9.29, bending=1.345, torsion=0.789, turns=27.0):
+    """Twist, depth cos φ₀, width s* and tension of a long rod that is turned and shortened: its localised helix.
+
+    With M the torque and T the tension, 1 + cos φ₀ = M²/2BT, cos φ = cos φ₀ + (1 - cos φ₀) tanh²(s/s*),
+    s* = (2B/M) √((1 + cos φ₀)/(1 - cos φ₀)), shortening 2 s* (1 - cos φ₀) (Coyne 1990; van der Heijden and Thompson
+    2000); turns are those of the twist and of the helix, ψ' = M/B(1 + cos φ).
+    """
+    s = np.linspace(-0.5 * length, 0.5 * length, 20001)
+
+    def depth(twist):
+        c = math.sqrt(1.0 - (shortening * torsion * twist / (4.0 * bending)) ** 2)
+        return c, 2.0 * bending / (torsion * twist) * math.sqrt((1.0 + c) / (1.0 - c))
+
+    def missed(twist):
+        c, width = depth(twist)
+        tilt = c + (1.0 - c) * np.tanh(s / width) ** 2
+        helix = (1.0 - tilt) * torsion * twist / (bending * (1.0 + tilt))
+        return twist * length + float(np.sum(helix[:-1])) * (s[1] - s[0]) - 2.0 * np.pi * turns
+
+    twist = brentq(missed, 0.8 * 2.0 * np.pi * turns / length, 2.0 * np.pi * turns / length)
+    c, width = depth(twist)
+    return twist, c, width, (torsion * twist) ** 2 / (2.0 * bending * (1.0 + c))
+
+
+def test_a_rod_turned_by_27_turns_buckles_to_a_localised_helix():
+    """The numbers are those of Bergou et al. 2008: 9.29 long, 27 turns, shortened by 0.3."""
+    L, B, C, radius = 9.29, 1.345, 0.789, 0.05
+    twist, c, width, tension = localised()
+    material = ev.Material(young=4.0 * B / (np.pi * radius**4), shear=2.0 * C / (np.pi * radius**4), density=1.0)
+    rod = ev.Rod(L, ev.Circle(radius), material, ev.Legendre(bending=70, torsion=1), name="rod")
+    hold = ev.Hold("tip", position=(L - 0.3, 0.0, 0.0), orientation=np.eye(3), name="tip")
+    system = ev.System(ev.Mechanism.clamped(rod, holds=[hold]))
+    # a start near it: the rod twisted by its turns and bent like a helix in its middle, which misses its end
+    s = np.linspace(0.0, L, 2001)
+    bend = np.gradient(math.acos(c) / np.cosh((s - L / 2) / width) * np.exp(1j * C * twist / (2 * B) * s), s)
+    bend = bend * np.exp(-1j * twist * s)
+    functions, q = rod.functions(s), np.zeros(rod.n)
+    for component, values in ((0, np.full_like(s, twist)), (1, -bend.imag), (2, bend.real)):
+        own = rod.component == component
+        q[own] = np.linalg.lstsq(functions[:, own], values, rcond=None)[0]
+    found = ev.equilibrium(system, guess=system.rest().with_(q=q))
+    assert found.stable is not False  # a round rod rolls in its clamps
+    assert found.state.q[0] == pytest.approx(twist, rel=1e-4)
+    # ends that are not infinitely far, and seventy functions for nineteen turns of the bending in the section
+    assert abs(found.multipliers["tip/force_x"]) == pytest.approx(tension, rel=1e-2)
+    s, tilt = ev.nodes(system), ev.poses(system, found.state)[:, 0, 0]
+    centre = np.trapezoid(s * (1.0 - tilt), s) / np.trapezoid(1.0 - tilt, s)  # it may be anywhere along the rod
+    np.testing.assert_allclose(tilt, c + (1.0 - c) * np.tanh((s - centre) / width) ** 2, atol=0.02)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 5])
+def test_the_lowest_of_several_is_that_of_shooting_from_random_starts(seed):
+    """A sample of studies/branches.py: held rods, of which the first shape found is not always the lowest."""
+    path = Path(__file__).parents[2] / "studies" / "branches.py"
+    spec = importlib.util.spec_from_file_location("branches", path)
+    study = importlib.util.module_from_spec(spec)
+    sys.modules["branches"] = study
+    spec.loader.exec_module(study)
+    outcome = study.examine(study.held_rod(seed), starts=6, searches=12)
+    assert outcome.said in ("stable", "neutral")
+    assert outcome.agrees

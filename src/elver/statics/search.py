@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays
+from elver.dynamics.core import Arrays, core
 from elver.errors import BadInput, ElverWarning, NotConverged, positive
 from elver.guards import guarded
 from elver.mechanism import Joint
@@ -29,7 +29,7 @@ from elver.statics.gaps import cannot_close, gap
 from elver.statics.moving import at_rest, carried, check_steady, inputs_at, ramped_twist
 from elver.statics.settling import constrained, settle
 from elver.statics.stretch import inside_out, warn_of_stretch
-from elver.statics.verdict import free_motions
+from elver.statics.verdict import flutter, free_motions
 from elver.system import Inputs, State, System
 
 __all__ = ["BranchName", "Search", "equilibrium", "find", "stands"]
@@ -42,6 +42,8 @@ _SMALLEST_STABLE_STEP = 1.0 / 256.0  # by which a load may pass the one at which
 _AFTER_A_SNAP = 1.0 / 16.0  # load step
 _MOST_FAILURES = 3  # of descents, in raising one load
 _FARTHEST = 3.0  # change of a coordinate in one load step: further is another shape
+# Damping ratio below that of any material: what it holds is not worth another shape, nor a warning.
+_SLIGHT = 1e-2
 _NEAR = 0.1  # residual from which Newton may end a descent that came no further
 _CLOSED = 1e-9  # gap of closures that is none, in rad or lengths of the robot
 _REASONS = {
@@ -71,13 +73,13 @@ def equilibrium(
     ``"connected"`` is the equilibrium that load steps from rest (or Newton from the guess) lead to, stable or not, such
     as the straight column beyond its Euler load. :func:`elver.equilibria` finds several.
 
-    An unstable shape, where none that is stable was found, and a stretch outside 0.5 to 2 are warned about. Raises
-    :class:`NotConverged` when there is no equilibrium to be found, with the loop that does not close and its gap in m
-    and rad; the error's ``result`` is the equilibrium at the largest part of the loads that was reached. Without a
-    guess, :class:`BadInput` names the motions that nothing resists.
+    An unstable shape, where none that is stable was found (unless a damping ratio of 1 % would hold its flutter), and a
+    stretch outside 0.5 to 2 are warned about. Raises :class:`NotConverged` when there is no equilibrium to be found,
+    with the loop that does not close and its gap in m and rad; the error's ``result`` is the equilibrium at the largest
+    part of the loads that was reached. Without a guess, :class:`BadInput` names the motions that nothing resists.
     """
     found = find(system, inputs, guess, branch=branch, tolerance=tolerance, max_iterations=max_iterations)
-    if found.stable is False and branch == "stable":
+    if branch == "stable" and not stands(found):
         warnings.warn(
             f"equilibrium: the shape found is unstable (a motion of {found.motion} grows), and none that is stable was "
             'reached; lighten the load, give a guess=..., or look among equilibria(system, ...); branch="connected" '
@@ -127,8 +129,11 @@ def find(
 
 
 def stands(found: Equilibrium | None) -> bool:
-    """True for an equilibrium that does not tip over: stable, or neutral."""
-    return found is not None and found.stable is not False
+    """True for an equilibrium that does not tip over: stable, neutral, or in a flutter that slight damping holds."""
+    if found is None or found.stable is not False:
+        return found is not None
+    kernels, a = core(found.system), at_rest(found.state)
+    return flutter(kernels.tangent(a, found.inputs, (1.0, 0.0, 0.0), jets=1), kernels, a, found.inputs) < _SLIGHT
 
 
 class Search:

@@ -22,7 +22,7 @@ from elver.statics.moving import gyroscopic_growth
 from elver.statics.settling import Constrained
 from elver.system import System
 
-__all__ = ["Stable", "Verdict", "free_motions", "in_words", "reduced", "symmetric", "verdict"]
+__all__ = ["Stable", "Verdict", "flutter", "free_motions", "in_words", "reduced", "symmetric", "verdict"]
 
 Array: TypeAlias = NDArray[np.float64]
 Stable: TypeAlias = bool | Literal["neutral"]
@@ -100,6 +100,20 @@ def verdict(matrix: Array, kernels: Core, a: Arrays, u: Array) -> Verdict:
     deciding = falls if np.any(falls) else values <= _SOFTEST
     motions = (scale / own)[:, None] * (Z @ vectors[:, deciding])
     return Verdict(False if np.any(falls) else "neutral", in_words(kernels.system, motions))
+
+
+def flutter(matrix: Array, kernels: Core, a: Arrays, u: Array) -> float:
+    """Largest growth of an undamped small motion in one radian of it; infinite where one grows without oscillating.
+
+    With ω² an eigenvalue of M⁻¹K the motion exp(iωt) grows by |Im ω|/|ω| per radian: damping of that ratio holds it.
+    """
+    c, scale = kernels.coordinates, kernels.assembly.scale
+    K, Z = reduced(matrix, kernels)
+    if symmetric(K) or kernels.moves(a, u):
+        return np.inf
+    mass = kernels.tangent(a, u, (0.0, 0.0, 1.0))[:c, :c]
+    omega = np.sqrt(np.linalg.eigvals(np.linalg.solve(Z.T @ (scale[:, None] * mass * scale) @ Z, K)).astype(complex))
+    return float(np.max(np.where(omega.real > 0.0, np.abs(omega.imag) / np.maximum(np.abs(omega), 1e-300), np.inf)))
 
 
 def symmetric(K: Array) -> bool:

@@ -83,7 +83,7 @@ def test_friction_in_python_is_sliding_friction_in_a_loop() -> None:
         ):
             system = ev.System(mechanism, actuators=[motor], loads=[load])
             start = ev.equilibrium(system, {motor: 0.0})
-            runs.append(ev.simulate(system, start, 0.3, 0.01, inputs={motor: lambda t: 0.2 * np.sin(20.0 * t)}))
+            runs.append(ev.simulate(system, start, 0.3, 5e-3, inputs={motor: lambda t: 0.2 * np.sin(20.0 * t)}))
     run, wanted = runs
     assert np.ptp(wanted["platform/position"].values[:, 0]) > 1e-3
     np.testing.assert_allclose(run["q"].values, wanted["q"].values, atol=1e-9)
@@ -289,7 +289,7 @@ def test_an_exception_of_the_function_keeps_the_run_so_far(tmp_path: Any) -> Non
 
     file = tmp_path / "run.nc"
     with pytest.raises(ZeroDivisionError, match="the battery is empty") as caught:
-        ev.simulate(failing(wrench), None, 1.0, 0.01, file=file)
+        ev.simulate(failing(wrench), None, 1.0, 0.01, ev.Newmark(), file=file)
     run = caught.value.result  # type: ignore[attr-defined]
     check_rest_of_run(run, 0.5)
     assert run.attrs["status"] == "stopped: the battery is empty"
@@ -301,7 +301,7 @@ def test_a_wrench_that_is_no_number_is_named_with_its_time() -> None:
         return push(t, g, eta) * (np.nan if t > 0.305 else 1.0)
 
     with pytest.raises(ev.BadInput, match=r"wrench of 'pilot' at t = 0\.31 s") as caught:
-        ev.simulate(failing(wrench), None, 1.0, 0.01)
+        ev.simulate(failing(wrench), None, 1.0, 0.01, ev.Newmark())
     check_rest_of_run(caught.value.result, 0.3)  # type: ignore[attr-defined]
 
 
@@ -355,11 +355,11 @@ def test_a_controller_of_joints_is_a_spring_and_a_damper() -> None:
         lambda one, two: ev.JointSpring(one, 3.0, rest=0.2), lambda one, two: ev.JointSpring(two, 2.0, rest=-0.1),
         lambda one, two: ev.JointFriction(one, viscous=0.05), lambda one, two: ev.JointFriction(two, viscous=0.02),
     ])  # fmt: skip
-    expected = ev.simulate(passive, passive.rest(), 0.4, 5e-3)["q"].values
+    expected = ev.simulate(passive, passive.rest(), 0.4, 5e-3, ev.Newmark())["q"].values
     still = ev.equilibrium(passive).state.q
     for tangent in (None, slope):
         active, *_ = arm([lambda one, two, tangent=tangent: ev.JointFeedback([one, two], law, tangent)])
-        run = ev.simulate(active, active.rest(), 0.4, 5e-3)
+        run = ev.simulate(active, active.rest(), 0.4, 5e-3, ev.Newmark())
         np.testing.assert_allclose(run["q"].values, expected, atol=1e-9)
         np.testing.assert_allclose(ev.equilibrium(active).state.q, still, atol=1e-9)
         assert run["newton_iterations"].values.max() <= 6

@@ -587,7 +587,7 @@ def test_a_stiff_rod_as_coupler_of_a_four_bar():
 
     ends = []
     for loop in (rigid, with_rod(1e11), with_rod(1e12), with_rod(1e13)):
-        run = ev.simulate(planar_loop(loop), loop.rest(), 0.6, 2e-3)
+        run = ev.simulate(planar_loop(loop), loop.rest(), 0.6, 2e-3, ev.GeneralizedAlpha(0.6))
         ends.append(so3.from_quaternion(run["crank/orientation"][-1].values)[1, 0])
     errors = np.abs(np.array(ends[1:]) - ends[0])
     assert errors[:-1] / errors[1:] == pytest.approx([10.0, 10.0], rel=0.1)

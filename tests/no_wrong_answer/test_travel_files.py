@@ -260,7 +260,7 @@ def test_a_full_disk_at_any_moment(tmp_path, monkeypatch, room):
 
 def test_a_full_disk_at_the_end_of_a_run(tmp_path, monkeypatch):
     """The run is complete, only its file is not: .result holds all of it."""
-    monkeypatch.setattr(RunFile, "close", lambda self, status: (_ for _ in ()).throw(ev.CannotWrite("no room")))
+    monkeypatch.setattr(RunFile, "close", lambda *_: (_ for _ in ()).throw(ev.CannotWrite("no room")))
     with pytest.raises(ev.CannotWrite, match="no room") as told:
         ev.simulate(pulled_arm(), duration=0.05, step=1e-2, file=tmp_path / "run.nc")
     assert told.value.result.sizes["time"] == 6

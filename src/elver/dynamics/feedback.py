@@ -8,6 +8,7 @@ Python.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,15 @@ Array: TypeAlias = NDArray[np.float64]
 class FeedbackCore(Core):
     """Kernels of a system with feedback; same calls as ``Core``. The last input is the time."""
 
+    @cached_property
+    def powers(self) -> dict[float, Array]:
+        """Power [W] of each feedback at the instants [s] that solvers asked for last; who reads it, empties it.
+
+        A controller may remember what it was asked: its functions are called by solvers, in the order of time, and by
+        nobody else.
+        """
+        return {}
+
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
         self._fill_residual(None, a.base, a.twist, a.q, a.multipliers, u, self.jets(a, u, jets))
@@ -42,6 +52,7 @@ class FeedbackCore(Core):
     def _listen(self, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int) -> None:
         """Wrenches and tangents of all feedback at this state."""
         work = self.work
+        self._power = np.zeros(len(self.system.feedback))  # wrenches first, then efforts
         entry.evaluate_residual(self.robot, base, twist, q, multipliers, u, jets)
         wrenches = [part for part in self.system.feedback if isinstance(part, Feedback)]
         for k, (part, f) in enumerate(zip(wrenches, self.program.user_frame, strict=True)):
@@ -51,14 +62,21 @@ class FeedbackCore(Core):
             eta = se3.Ad(se3.inverse(g)) @ work.eta[f]
             g[:3, 3] += base[3]
             work.user_wrench[k], work.user_tangent[k] = part.evaluate(float(u[-1]), g, eta)
+            self._power[k] = work.user_wrench[k] @ eta
 
     def _fill_residual(
         self, _: Any, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
     ) -> None:
         self._listen(base, twist, q, multipliers, u, jets)
         entry.evaluate_residual(self.robot, base, twist, q, multipliers, u, jets)
-        for rows, part in self._controllers():
-            self.work.residual[rows] -= part.evaluate(float(u[-1]), q[0], q[1] if jets == 3 else 0.0 * q[1])[0]
+        first = self.program.user_frame.size
+        for k, (rows, part) in enumerate(self._controllers()):
+            rates = q[1] if jets == 3 else 0.0 * q[1]
+            effort = part.evaluate(float(u[-1]), q[0], rates)[0]
+            self.work.residual[rows] -= effort
+            self._power[first + k] = effort @ rates[rows - (self.coordinates - self.n)]
+        if jets == 3:
+            self.powers[float(u[-1])] = self._power
 
     def _fill_tangent(
         self, _: Any, base: Array, q: Array, multipliers: Array, u: Array, columns: Array, weights: Array, jets: int

@@ -127,7 +127,6 @@ class JointFeedback:
                 raise BadInput(f"joint feedback {self.name!r}: {joint.label} has no coordinate; choose one that moves")
         if not joints:
             raise BadInput(f"joint feedback {self.name!r}: joints is empty; give the joints it drives")
-        object.__setattr__(self, "joints", joints)
         for field, law in (("effort", self.effort), ("tangent", self.tangent)):
             if not callable(law) and not (field == "tangent" and law is None):
                 raise BadInput(

@@ -65,6 +65,7 @@ class _Nodes:
     rotation: Array  # (steps, frames, 3, 3)
     velocity: Array  # (steps, frames, 6) spin, velocity of the origin, world axes
     seen: Observation | None = None  # all else there, for the rule of order four
+    fraction: float = 0.5  # of the step, where the node is
 
 
 class WorkMeter:
@@ -109,6 +110,9 @@ class WorkMeter:
             for k, power in self._losses(node):
                 loss[:, k] += node.weight * power
             self._add_water(node, work, loss)
+        if known := getattr(self.kernels, "powers", None):
+            for t in [t for t in known if t < rows["time"][-1] - 1e-6 * h[-1]]:
+                del known[t]
         return work, loss
 
     # Nodes -----------------------------------------------------------------------------------------------------
@@ -182,7 +186,7 @@ class WorkMeter:
             multipliers = (1.0 - c) * rows["multipliers"][:-1] + c * rows["multipliers"][1:]
             node = _Nodes(
                 time, 0.5 * h, inputs, here, motion, state, multipliers, self.frames,
-                seen.position[:, used], seen.rotation[:, used], seen.velocity[:, used], seen,
+                seen.position[:, used], seen.rotation[:, used], seen.velocity[:, used], seen, float(c),
             )  # fmt: skip
             nodes.append(node)
         return nodes
@@ -253,33 +257,45 @@ class WorkMeter:
             else:
                 yield k, node.inputs[:, k] * np.einsum("ti,i->t", spin, wrench[:3])
         first = len(system.channels) + int(self.driven is not None)
-        users = iter(range(p.user_frame.size))
-        for j, part in enumerate(system.feedback):
-            if isinstance(part, Feedback):
-                yield first + j, self._feedback_power(part, int(p.user_frame[next(users)]), node)
-            else:
-                assert isinstance(part, JointFeedback)
-                yield first + j, self._controller_power(part, node)
+        if system.feedback:
+            powers = self._feedback_powers(node)
+            wrenches = [j for j, part in enumerate(system.feedback) if isinstance(part, Feedback)]
+            efforts = [j for j, part in enumerate(system.feedback) if isinstance(part, JointFeedback)]
+            for column, j in enumerate([*wrenches, *efforts]):
+                yield first + j, powers[:, column]
         if self.driven is not None or system.imposed:
             yield from self._reactions(node)
 
-    def _feedback_power(self, part: Feedback, frame: int, node: _Nodes) -> Array:
-        f, out = self.frames[frame], np.empty(node.time.size)
-        for t in range(out.size):
-            g = np.eye(4)
-            g[:3, :3], g[:3, 3] = node.rotation[t, f], node.position[t, f]
-            eta = np.concatenate([g[:3, :3].T @ node.velocity[t, f, :3], g[:3, :3].T @ node.velocity[t, f, 3:]])
-            out[t] = np.asarray(part.wrench(float(node.time[t]), g, eta.copy()), dtype=float) @ eta
-        return out
+    def _feedback_powers(self, node: _Nodes) -> Array:
+        """Powers (steps, feedbacks) at the nodes, from what the method itself asked of the functions.
 
-    def _controller_power(self, part: JointFeedback, node: _Nodes) -> Array:
-        own = np.concatenate([np.arange(self.system.n)[self.system.coordinates(joint)] for joint in part.driven])
-        return np.array(
-            [
-                np.asarray(part.effort(float(t), q[0].copy(), q[1].copy()), dtype=float) @ q[1, own]
-                for t, q in zip(node.time, node.q, strict=True)
-            ]
-        )
+        They are not called again: a controller may remember. Where the method asked at other instants than the node,
+        by the polynomial through the ends of the step and, if it was asked for, the middle.
+        """
+        known: dict[float, Array] = getattr(self.kernels, "powers", {})
+        out = np.zeros((node.time.size, len(self.system.feedback)))
+        if not known:
+            return out
+        times = np.array(sorted(known))
+        h = node.weight if self.order < 4 else 2.0 * node.weight
+        c = node.fraction
+
+        def at(t: float, step: float) -> Array | None:
+            near = times[np.argmin(np.abs(times - t))]
+            return known[float(near)] if abs(near - t) < 1e-6 * step else None
+
+        for k, (t, step) in enumerate(zip(node.time.tolist(), h.tolist(), strict=True)):
+            here = at(t, step)
+            if here is None:
+                first, middle, last = (at(t + (x - c) * step, step) for x in (0.0, 0.5, 1.0))
+                first, last = (last if first is None else first), (first if last is None else last)
+                if first is None or last is None:
+                    continue
+                here = (1.0 - c) * first + c * last
+                if middle is not None:
+                    here = here + 4.0 * c * (1.0 - c) * (middle - 0.5 * (first + last))
+            out[k] = here
+        return out
 
     def _reactions(self, node: _Nodes) -> Iterator[tuple[int, Array]]:
         """Power of what imposes coordinates and moves the base, from inverse dynamics at the node."""

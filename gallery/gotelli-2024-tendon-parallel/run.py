@@ -142,6 +142,8 @@ def follow(case: str, pulls: Tensions, measured: dict[str, np.ndarray], time: np
         still = ev.equilibrium(model.system, {**inputs, **standing}).state
         # noise lets the imposed coordinates start with a rate, and the loop has to follow
         start = ev.assemble(model.system, inputs, guess=still)
+        # noise in what is imposed sets off vibrations that the damped scheme takes out again, which it would tell of
+        warnings.filterwarnings("ignore", message="simulate: energy", category=ev.ElverWarning)
         return ev.simulate(model.system, start, float(time[-1]), STEP, METHOD, inputs)
 
 

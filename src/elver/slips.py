@@ -17,6 +17,7 @@ __all__ = ["ask", "ask_of_angle", "ask_of_gravity", "ask_of_material", "check_pr
 # Speed of sound √(E/ρ) [m/s]: 1 in the softest gels, 2e4 in diamond and carbon; without dimensions it is about one.
 _SLOWEST, _FASTEST = 0.3, 5e4
 _LIGHTEST, _STIFF = 25.0, 1e4  # kg/m³, below which there are aerogels only, and Pa, above which numbers have units
+_GRAMS = 0.5  # g/cm³ of the lightest woods and foams that anybody types so
 _PLUMPEST, _THICKEST, _THINNEST = 3.0, 0.1, 2e4  # length over thickness: worth a word, refused, worth a word
 _STRONGEST = 500.0  # m/s², fifty times the earth's
 
@@ -29,11 +30,11 @@ def ask(message: str, stacklevel: int = 2) -> None:
 def ask_of_material(young: float, density: float) -> None:
     """E [Pa] and ρ [kg/m³] that no material has together."""
     speed, given = math.sqrt(young / density), f"young = {young:g} Pa with density = {density:g} kg/m3"
-    if young >= _STIFF and density < _LIGHTEST:
+    if young >= _STIFF and _GRAMS <= density < _LIGHTEST and density != 1.0:  # one is a unit, in models without any
         ask(f"{given}, lighter than anything of that stiffness: g/cm3? write density={1e3 * density:g}", 3)
     elif speed < _SLOWEST:
         ask(f"{given}, softer than any gel: MPa? write young={young:g}e6", 3)
-    elif speed > _FASTEST:
+    elif speed > _FASTEST and density >= _LIGHTEST:
         ask(f"{given}, stiffer for its weight than diamond: check both", 3)
 
 

@@ -394,6 +394,7 @@ def thick_rod(**changes):
     return ev.Rod(0.4, ev.Circle(0.1), jelly, ev.Legendre.kirchhoff(3), name="rod", nodes=40, **changes)
 
 
+@pytest.mark.filterwarnings("ignore::elver.errors.UnitWarning")  # thick on purpose: sweeps solve only short rods
 def test_problem_of_a_system():
     """Muscles that carry the stress of a motion return its q̈; a tendon does not fit a smooth motion and is refused."""
     rod = thick_rod(rest=(0.2, 0.5, -0.3))

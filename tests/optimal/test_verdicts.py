@@ -193,7 +193,7 @@ class Family:
 # somewhat below the counts of our own run, so that a draw that leaves only stable ones is noticed.
 FAMILIES = {
     "cantilever in the plane": Family(cantilever, PLANE, 40, 20),
-    "cantilever": Family(cantilever, SPACE, 25, 4),
+    "cantilever": Family(cantilever, SPACE, 32, 4),
     "tendon": Family(tendon, SPACE, 20, 2),
     "clamped ends": Family(clamps, SPACE, 15, 1),
     "clamped ends in the plane": Family(clamps, PLANE, 15, 1),

@@ -190,7 +190,7 @@ def swing():
     """A soft rod that falls from rest, with every step kept."""
     arm = rod(ev.Legendre.extensible(4), material=SOFT, length=0.3, radius=8e-3)
     system = ev.System(ev.Mechanism.clamped(arm), loads=[ev.Gravity()])
-    return system, ev.simulate(system, duration=0.2, step=2e-3)
+    return system, ev.simulate(system, duration=0.2, step=2e-3, method=ev.Newmark())
 
 
 def test_nodes_and_instants_are_those_of_the_run(swing):

@@ -10,7 +10,7 @@ from elver.system import System
 
 __all__ = ["default_method"]
 
-# Chosen by counting on random robots (studies/energy.py; docs/methods.md has the table).
+# It strays least on the motions tabled in docs/methods.md; studies/energy.py is there to ask random robots.
 _DEFAULT = ImplicitMidpoint()
 # The wound length of a spool gives no rate, by which Gauss methods hold closures; a little dissipation keeps the
 # multipliers of one-step methods clean.

@@ -30,6 +30,7 @@ class Browser:
             [
                 command, "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--remote-debugging-port=0",
                 "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-first-run", "--mute-audio",
+                "--force-device-scale-factor=0.5", "--disable-renderer-backgrounding",
                 f"--window-size={size[0]},{size[1]}", f"--user-data-dir={self.profile}", "about:blank",
             ],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -115,6 +116,10 @@ class Page:
                 return value
             time.sleep(0.1)
         raise AssertionError(f"the page never came to: {script}")
+
+    def to_front(self) -> None:
+        """Before the other windows."""
+        self.send("Page.bringToFront")
 
     def mouse_to(self, x: float, y: float, held: bool = False) -> None:
         """Move the mouse, with its left button held or not."""

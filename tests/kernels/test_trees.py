@@ -36,7 +36,7 @@ class Maker:
             inertia = 1e-3 * (A @ A.T + np.trace(A @ A.T) * np.eye(3))
             return ev.RigidBody(self.rng.uniform(0.1, 1.0), inertia, 0.05 * self.rng.normal(size=3), name=name)
         basis = getattr(ev.Legendre, str(self.rng.choice(["planar", "kirchhoff", "reissner"])))(2)
-        soft = ev.Material(young=1e6, poisson=0.4, density=1000.0, damping=1e-2)
+        soft = ev.Material(young=1e6, poisson=0.4, density=1000.0, damping=1e-2, mass_damping=0.7)
         return ev.Rod(self.rng.uniform(0.3, 0.6), ev.Ellipse(6e-3, 9e-3), soft, basis, name=name, nodes=4)
 
     def frame(self, part: ev.Rod | ev.RigidBody | str) -> ev.Frame:

@@ -37,7 +37,7 @@ class Swimmers(Maker):
             )
         basis = getattr(ev.Legendre, str(self.rng.choice(["planar", "kirchhoff", "reissner"])))(2)
         # so soft that its stiffness does not hide what the water does
-        soft = ev.Material(young=1e2, poisson=0.4, density=1000.0, damping=1e-2)
+        soft = ev.Material(young=1e2, poisson=0.4, density=1000.0, damping=1e-2, mass_damping=0.7)
         return ev.Rod(self.rng.uniform(0.3, 0.6), ev.Ellipse(2e-2, 3e-2), soft, basis, name=name, nodes=4)
 
     def loads(self, mechanism: ev.Mechanism, flow: bool) -> list:

@@ -47,7 +47,7 @@ FIELD = """(words => {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Where a processor draws, sixty pictures a second pile up in the page, and what a person does waits behind them."""
+    """Where a processor draws, sixty pictures a second pile up, and what a person does waits behind them."""
     with pytest.MonkeyPatch.context() as patch, Browser(size=(800, 500)) as opened:
         patch.setattr("elver.viz.browser.liveview._PICTURES", 5.0)
         patch.setattr("elver.viz.browser.player._PICTURES", 5.0)

@@ -56,6 +56,7 @@ class Assembly:
     energy: float  # J, scale of the residual times an unknown
     joints: dict[Joint, tuple[int, int]]  # joint frames of the tree: on the parent, on the child
     strip_owner: tuple[Morison | Lighthill, ...] = ()  # the water that each strip belongs to
+    drag_owner: tuple[Rod, ...] = ()  # the rod that each drag belongs to
 
     def frame_of(self, frame: Frame) -> int:
         """Index of the frame of the body, section or (a clamped or driven) base that ``frame`` is fixed to."""
@@ -104,6 +105,7 @@ def assemble(system: System, *, apart: bool = False) -> Assembly:
     tendon_row = np.where(spooled, len(closures["kind"]) + np.cumsum(spooled) - 1, -1)
     imposed = [a for a in system.actuators if isinstance(a, Imposed)]
     slides = [load for load in system.loads if isinstance(load, SlidingFriction)]
+    drags = _drags(system, tree)
     feedback = [load for load in system.loads if isinstance(load, Feedback)]
     paths = tree.paths([*closures["frame"], *spans["frame"]])
 
@@ -134,6 +136,8 @@ def assemble(system: System, *, apart: bool = False) -> Assembly:
         wrap=ints(tree.rotation_vectors()),
         slide_frame=ints([tree.frame_of(load.frame) for load in slides]),
         slide=floats([(load.viscous, load.dry, load.speed) for load in slides]).reshape(-1, 3),
+        drag_frame=ints(drags["frame"]),
+        drag=floats(drags["matrix"]).reshape(-1, 6, 6),
         strip_frame=ints(water.frame).reshape(-1, 2),
         strip_pose=floats(water.pose).reshape(-1, 4, 3),
         strip=floats(water.strip).reshape(-1, 10),
@@ -171,7 +175,8 @@ def assemble(system: System, *, apart: bool = False) -> Assembly:
     if system.free:
         scale = np.concatenate([[1.0, 1.0, 1.0, length, length, length], scale])
     energy = _energy(system, inertia, length)
-    return Assembly(program, tree.rods, tree.bodies, scale, length, energy, tree.joints, tuple(water.owner))
+    owners = tuple(water.owner), tuple(drags["owner"])
+    return Assembly(program, tree.rods, tree.bodies, scale, length, energy, tree.joints, *owners)
 
 
 def _size(system: System) -> float:
@@ -289,6 +294,20 @@ def _loads(system: System, tree: Segments) -> dict[str, list[Any]]:
             reach = np.flatnonzero(at.weights > 0.0)
             for k, density in zip(reach, load.density(at.s[reach]), strict=True):
                 add(load, int(at.frames[k]), at.weights[k] * density)
+    return out
+
+
+def _drags(system: System, tree: Segments) -> dict[str, list[Any]]:
+    """Damping in proportion to the mass, α 𝓜, of the rods' own matter: no part of the water is."""
+    out: dict[str, list[Any]] = {"frame": [], "matrix": [], "owner": []}
+    for rod in system.mechanism.rods:
+        alpha = rod.material.mass_damping
+        if alpha > 0.0:
+            at = tree.rods[rod]
+            for k in np.flatnonzero(at.weights > 0.0):
+                out["frame"].append(int(at.frames[k]))
+                out["matrix"].append(np.diag(alpha * at.weights[k] * rod.inertia(at.s[k : k + 1])[0]))
+                out["owner"].append(rod)
     return out
 
 

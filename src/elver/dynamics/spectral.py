@@ -227,6 +227,8 @@ class SpectralCore(Core):
     def __init__(self, system: System) -> None:
         if wet := [load.name for load in system.loads if isinstance(load, Morison | Lighthill | Buoyancy)]:
             raise BadInput(f"{wet[0]!r}: Spectral integration knows no water; use Magnus(order=6), the default")
+        if any(rod.material.mass_damping for rod in system.mechanism.rods):
+            raise BadInput("mass_damping: Spectral integration does not know it; use Magnus(order=6), the default")
         self.elements, self.stations = discretise(system)
         super().__init__(system)
 

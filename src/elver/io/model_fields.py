@@ -91,7 +91,7 @@ _STIFFNESS, _VISCOUS = "N m/rad|N m|N/m", "N m s/rad|N m s|N s/m"
 
 FIELDS: dict[str, str] = {
     # rods
-    "young": "Pa", "density": "kg/m^3", "poisson": "1", "shear": "Pa", "damping": "s",
+    "young": "Pa", "density": "kg/m^3", "poisson": "1", "shear": "Pa", "damping": "s", "mass_damping": "1/s",
     "length": "m", "section": "@section", "material": "@material", "basis": "@basis", "name": "text", "nodes": "int",
     "Rod.rest": "any @function", "integration": "@integration", "order": "int",
     "radius": "m @function", "outer": "m @function", "inner": "m @function", "half_y": "m @function",

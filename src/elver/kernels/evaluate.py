@@ -42,7 +42,10 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,
     )
-    frame_load_residual(p.slide_frame, p.slide, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force, w.vector)
+    frame_load_residual(
+        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force,
+        w.vector,
+    )
     strip_residual(p.strip_frame, p.strip_pose, p.strip, jets, w.pose, w.eta, w.force, w.vector, w.strip_pose)
     closure_residual(
         offset + p.component.size, p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base,

@@ -1,7 +1,8 @@
-"""Loads on frames that depend on how they move: sliding friction, and wrenches that a Python function supplies.
+"""Loads on frames that depend on how they move: friction, drag, and wrenches that a Python function supplies.
 
 Sliding friction opposes the velocity v of the frame's origin: F = -(c + f/√(v² + w²)) v with viscous c, dry f and the
-speed w over which the dry part is smoothed; it only takes energy away. A wrench from outside, with its variation
+speed w over which the dry part is smoothed; it only takes energy away. Drag is a wrench -𝓑 η, 𝓑 constant in the axes
+of the frame: damping in proportion to the mass has 𝓑 = α 𝓜. A wrench from outside, with its variation
 (A ζ + B δη in axes of the frame), has been put into the work space before the evaluation.
 """
 
@@ -16,7 +17,7 @@ __all__ = ["frame_load_residual", "frame_load_tangent"]
 
 
 @inner
-def frame_load_residual(slide_frame, slide, user_frame, user_wrench, jets, pose, eta, force, v):
+def frame_load_residual(slide_frame, slide, drag_frame, drag, user_frame, user_wrench, jets, pose, eta, force, v):
     """Subtract these loads from the demand of their frames."""
     if jets == 3:
         for j in range(slide_frame.size):
@@ -30,6 +31,14 @@ def frame_load_residual(slide_frame, slide, user_frame, user_wrench, jets, pose,
             force[f, 3] += f0
             force[f, 4] += f1
             force[f, 5] += f2
+        for j in range(drag_frame.size):
+            f, b = drag_frame[j], drag[j]
+            twist_to_body(pose, f, eta, f, v, 0)
+            for i in range(6):
+                v[1, i] = 0.0
+                for k in range(6):
+                    v[1, i] += b[i, k] * v[0, k]
+            add_wrench_to_world(pose, f, v, 1, force, f)
     for j in range(user_frame.size):
         for k in range(6):
             v[0, k] = -user_wrench[j, k]
@@ -47,7 +56,7 @@ def _velocity(p, eta, slide, out):
 
 
 @inner
-def frame_load_tangent(slide_frame, slide, user_frame, user_tangent, jets, pose, eta, B, v):
+def frame_load_tangent(slide_frame, slide, drag_frame, drag, user_frame, user_tangent, jets, pose, eta, B, v):
     """Add the variation of :func:`frame_load_residual` to the matrices of the frames."""
     if jets == 3:
         for j in range(slide_frame.size):
@@ -72,6 +81,20 @@ def frame_load_tangent(slide_frame, slide, user_frame, user_tangent, jets, pose,
                 b[3, 6 + k] += f0
                 b[4, 6 + k] += f1
                 b[5, 6 + k] += f2
+        for j in range(drag_frame.size):
+            f = drag_frame[j]
+            for k in range(6):
+                for i in range(6):
+                    v[0, i] = 1.0 if i == k else 0.0
+                twist_to_body(pose, f, v, 0, v, 1)
+                for i in range(6):
+                    v[2, i] = 0.0
+                    v[3, i] = 0.0
+                    for c in range(6):
+                        v[2, i] += drag[j, i, c] * v[1, c]
+                add_wrench_to_world(pose, f, v, 2, v, 3)
+                for i in range(6):
+                    B[f, i, 6 + k] += v[3, i]
     for j in range(user_frame.size):
         f = user_frame[j]
         for k in range(6):

@@ -69,6 +69,8 @@ class Program(NamedTuple):
     wrap: Ints  # (rotation vectors,) first of the three coordinates
     slide_frame: Ints  # (slides,)
     slide: Floats  # (slides, 3) viscous [N s/m] and dry [N] friction of the frame's origin, smoothing speed [m/s]
+    drag_frame: Ints  # (drags,)
+    drag: Floats  # (drags, 6, 6) wrench against the twist of the frame, per twist, in its axes
     strip_frame: Ints  # (strips, 2) frame, and law: 0 Morison, 1 Lighthill, 2 his tail
     strip_pose: Floats  # (strips, 4, 3) rows of R, then p, of the strip in its frame
     strip: Floats  # (strips, 10) drag along x, y, z and in roll; added mass along y, z and in roll; flow, world
@@ -245,6 +247,8 @@ def smallest_program() -> Program:
         wrap=ints(0),
         slide_frame=ints(0),
         slide=floats(0, 3),
+        drag_frame=ints(0),
+        drag=floats(0, 6, 6),
         strip_frame=ints(0, 2),
         strip_pose=floats(0, 4, 3),
         strip=floats(0, 10),

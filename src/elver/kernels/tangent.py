@@ -211,7 +211,9 @@ def evaluate_tangent(robot, base, q, multipliers, inputs, base_columns, weights,
         p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, pose, eta, B, v,
     )
-    frame_load_tangent(p.slide_frame, p.slide, p.user_frame, w.user_tangent, jets, pose, eta, B, v)
+    frame_load_tangent(
+        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_tangent, jets, pose, eta, B, v
+    )
     strip_tangent(p.strip_frame, p.strip_pose, p.strip, jets, pose, eta, B, v, w.strip_pose, w.strip_slope)
     closure_tangent(
         p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, multipliers, pose, v,

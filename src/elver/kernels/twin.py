@@ -179,6 +179,8 @@ def demanded_wrench(program: Program, f: int, R: Array, eta: Array, eta_dot: Arr
             F = F - np.concatenate([R.T @ wrench[:3], R.T @ wrench[3:]])
     for viscous, dry, speed in program.slide[program.slide_frame == f]:
         F[3:] += (viscous + dry / np.sqrt(eta[3:] @ eta[3:] + speed**2)) * eta[3:]
+    for drag in program.drag[program.drag_frame == f]:
+        F += drag @ eta
     for j in np.flatnonzero(program.strip_frame[:, 0] == f):
         to_strip = np.linalg.inv(Ad(_pose(program.strip_pose[j])))
         F += to_strip.T @ strip_wrench(program, int(j), R, to_strip @ eta)[0]
@@ -207,6 +209,8 @@ def varied_wrench(
         V = eta[3:]
         root = np.sqrt(V @ V + speed**2)
         d_F[3:] += (viscous * np.eye(3) + dry / root * (np.eye(3) - np.outer(V, V) / root**2)) @ d_eta[3:]
+    for drag in program.drag[program.drag_frame == f]:
+        d_F += drag @ d_eta
     for j in np.flatnonzero(program.strip_frame[:, 0] == f):
         to_strip = np.linalg.inv(Ad(_pose(program.strip_pose[j])))
         _, slope, turn = strip_wrench(program, int(j), R, to_strip @ eta)

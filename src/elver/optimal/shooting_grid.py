@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.environment import Lighthill
+from elver.errors import BadInput
 from elver.kernels import entry
 from elver.lie import se3
 from elver.optimal.problem import RodProblem
@@ -33,6 +34,8 @@ class RodGrid:
         self.dry = System(system.mechanism, system.actuators, dry)
         self.problem = RodProblem.of(self.dry)  # which says so where there is more than one rod
         self.rod: Rod = system.mechanism.rod
+        if alpha := self.rod.material.mass_damping:
+            raise BadInput(f"mass_damping = {alpha:g} 1/s is not part of this problem: use ev.simulate")
         L = self.problem.length
         self.h = L / (segments * steps)
         self.s = (np.arange(segments)[:, None] * steps + 0.5 * np.arange(2 * steps + 1)) * self.h

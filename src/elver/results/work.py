@@ -34,8 +34,9 @@ from elver.environment import (
     SlidingFriction,
 )
 from elver.lie import so3
-from elver.mechanism import Driven
+from elver.mechanism import Driven, Joint
 from elver.results.water import strip_powers
+from elver.rods import Rod
 from elver.system import System
 
 __all__ = ["GAUSS_POINTS", "Rows", "WorkMeter"]
@@ -77,7 +78,7 @@ class WorkMeter:
         self.turning = np.flatnonzero(p.load_follows.astype(bool) | np.any(p.load_wrench[:, :3] != 0.0, axis=1))
         self.fluids = [load for load in system.loads if isinstance(load, Morison | Lighthill)]
         self.slides = [load for load in system.loads if isinstance(load, SlidingFriction)]
-        used = [*p.load_frame[self.turning], *p.slide_frame, *p.strip_frame[:, 0], *p.user_frame]
+        used = [*p.load_frame[self.turning], *p.slide_frame, *p.drag_frame, *p.strip_frame[:, 0], *p.user_frame]
         self.frames = {int(f): k for k, f in enumerate(sorted(set(used)))}
         base = system.mechanism.base
         self.driven = base.motion if isinstance(base, Driven) else None
@@ -86,14 +87,15 @@ class WorkMeter:
             [*labels, *(["base"] if self.driven is not None else []), *(part.name for part in system.feedback),
              *(fluid.name for fluid in self.fluids)]
         )  # fmt: skip
-        self.dampers = [part for part, (first, count) in system.blocks.items() if self._is_damped(first, count)]
+        self.dampers = [part for part, (first, count) in system.blocks.items() if self._is_damped(part, first, count)]
         still = [fluid for fluid in self.fluids if isinstance(fluid, Morison) and not np.any(fluid.flow)]
         self.losses = _distinct([str(part.name) for part in (*self.dampers, *self.slides, *still)])
         self.still = still
 
-    def _is_damped(self, first: int, count: int) -> bool:
+    def _is_damped(self, part: Rod | Joint, first: int, count: int) -> bool:
         p, own = self.kernels.program, slice(first, first + count)
-        return bool(np.any(p.D_elastic[own]) or np.any(p.friction[own, 0]))
+        drags = part in self.kernels.assembly.drag_owner
+        return bool(drags or np.any(p.D_elastic[own]) or np.any(p.friction[own, 0]))
 
     def steps(self, rows: Rows, seen: Observation) -> tuple[Array, Array]:
         """Work (steps, works) and dissipation (steps, losses) between rows that follow each other."""
@@ -325,6 +327,10 @@ class WorkMeter:
             yield k, np.einsum("ti,ik,tk->t", v, p.D_elastic[own, :count], v) + np.einsum(
                 "ti,i->t", v * np.tanh(v / speed), dry
             )
+        for j, rod in enumerate(self.kernels.assembly.drag_owner):
+            f = self.frames[int(p.drag_frame[j])]
+            eta = np.einsum("tji,tkj->tki", node.rotation[:, f], node.velocity[:, f].reshape(-1, 2, 3)).reshape(-1, 6)
+            yield self.dampers.index(rod), np.einsum("ti,ik,tk->t", eta, p.drag[j], eta)
         for j, _ in enumerate(self.slides):
             v = node.velocity[:, self.frames[int(p.slide_frame[j])], 3:]
             viscous, dry, speed = p.slide[j]

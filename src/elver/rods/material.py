@@ -1,6 +1,8 @@
-"""Linear elastic material with Kelvin-Voigt damping.
+"""Linear elastic material with damping, in proportion to its stiffness (Kelvin-Voigt) and to its mass.
 
-Shear modulus G = E / (2 (1 + ν)) unless given; damping is a time τ_d [s]: the section damping is 𝓓 = τ_d 𝓗.
+Shear modulus G = E / (2 (1 + ν)) unless given; damping is a time τ_d [s]: the section damping is 𝓓 = τ_d 𝓗. Damping in
+proportion to the mass, α [1/s], is a wrench -α 𝓜 η per length: a motion of frequency ω loses α/(2ω) + τ_d ω/2 of
+critical (Rayleigh). It acts on motion through the world, a rigid one too, as thin air or a thick film would.
 
 Theory: docs/theory/rods.md, eq. (stress).
 """
@@ -22,7 +24,7 @@ class Material:
     """Isotropic elastic material.
 
     ``young`` E [Pa], ``density`` ρ [kg/m³], ``poisson`` ν in (-1, 0.5] or ``shear`` G [Pa] (which wins where
-    both are given), ``damping`` τ_d [s].
+    both are given), ``damping`` τ_d [s], in proportion to the stiffness, ``mass_damping`` α [1/s], to the mass.
     """
 
     young: float
@@ -30,11 +32,13 @@ class Material:
     poisson: float | None = None
     shear: float | None = None
     damping: float = 0.0
+    mass_damping: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "young", positive("young", self.young, "Pa"))
         object.__setattr__(self, "density", positive("density", self.density, "kg/m3"))
         object.__setattr__(self, "damping", non_negative("damping", self.damping, "s"))
+        object.__setattr__(self, "mass_damping", non_negative("mass_damping", self.mass_damping, "1/s"))
         if self.shear is None and self.poisson is None:
             raise BadInput("material has neither poisson [-] nor shear [Pa]: give one of them")
         if self.shear is not None:

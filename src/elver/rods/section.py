@@ -325,9 +325,9 @@ class Section(_Shape):
 
     **Stiffness and mass**, as measured or from another program: ``EI_y``, ``EI_z``, ``GJ`` [N m²], ``EA``, ``GA_y``,
     ``GA_z`` [N] of those strains that the rod's functions let change, and ``mass`` [kg/m]; the material may then be
-    left out, and of one that is given only the damping counts. ``inertia`` [kg m] is the rotary inertia per length
-    about x, y, z (one number: about y and z, and twice it about x), if not given that of an ellipse with the half
-    widths.
+    left out, and of one that is given only damping and mass_damping count. ``inertia`` [kg m] is the rotary inertia per
+    length about x, y, z (one number: about y and z, and twice it about x), if not given that of an ellipse with the
+    half widths.
 
     >>> Rod(0.4, Section(EI_y=2e-3, EI_z=2e-3, GJ=1.5e-3, mass=0.21), basis=Legendre.kirchhoff(4))
 

@@ -128,7 +128,7 @@ def _force(system: System, rods: Any) -> float:
 
 def _loses_energy(system: System) -> bool:
     """True when something in the model damps its motion, or the robot floats, and calm would hold it like a hand."""
-    damped = any(rod.material.damping > 0.0 for rod in system.mechanism.rods)
+    damped = any(rod.material.damping + rod.material.mass_damping > 0.0 for rod in system.mechanism.rods)
     return damped or system.free or any(isinstance(load, Fluid | JointFriction) for load in system.loads)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import elver as ev
 from elver.cli.bench import Row, cpu_time, row
 from elver.dynamics.core import arrays, core
-from elver.integrators.simulate import _March
+from elver.integrators.march import March
 from elver.kernels import entry
 from elver.kernels.twin import twin_residual
 
@@ -192,7 +192,7 @@ def eel_second_1khz(peers: bool) -> Row:
     signals = system.signals(None)
 
     def run(times: np.ndarray) -> np.ndarray:
-        done, out = _March(system, start, method, signals).run(times)
+        done, out = March(system, start, method, signals).run(times)
         assert done == times.size - 1
         return out["base"][-1, 3]
 

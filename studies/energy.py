@@ -1,6 +1,7 @@
 """Does the energy of random robots stay, and is one told where it does not? A count for each method and step.
 
-Systems of 1 to 4 rods of all strain sets, moduli over six decades, trees and loops, clamped and free, with sudden
+Systems of 1 to 4 rods of all strain sets, moduli over six decades (within one for each robot), trees and loops, clamped
+and free, with sudden
 tendons, weight, with and without damping, move for 2 s. Of each run the energy is balanced once more, apart from the
 ledger of the run: E + T ℓ + ∫ q̇ᵀD q̇ dt, with lengths of cables by quadrature of the recorded strains. Runs are
 
@@ -59,7 +60,8 @@ def random_case(seed: int) -> Case:
     count = int(rng.choice([1, 2, 3, 4], p=[0.4, 0.3, 0.2, 0.1]))
     loop = count >= 2 and rng.random() < 0.4
     free = not loop and rng.random() < 0.35
-    rods = [_rod(rng, f"rod-{k + 1}") for k in range(count)]
+    decade = float(rng.uniform(5, 11))  # of the moduli: rods of one robot are within a factor ten of each other
+    rods = [_rod(rng, f"rod-{k + 1}", 10.0 ** rng.uniform(decade - 0.5, decade + 0.5)) for k in range(count)]
     mechanism = _loop(rng, rods) if loop else _tree(rng, rods, free)
     tendons = []
     tensions = {}
@@ -69,7 +71,7 @@ def random_case(seed: int) -> Case:
             y, z = OFFSET * radius * np.array([np.cos(a := rng.uniform(0, 2 * np.pi)), np.sin(a)])
             tendons.append(ev.Tendon(rod, ev.parallel(y=y, z=z), name=f"tendon-{k + 1}"))
             bend = rod.material.young * 0.25 * np.pi * radius**4 / (rod.length * OFFSET * radius)
-            tensions[tendons[-1].name] = float(rng.uniform(0.1, 1.0) * bend)
+            tensions[tendons[-1].name] = float(10.0 ** rng.uniform(-2, 0) * bend)
     loads = [ev.Gravity()] if not free and (rng.random() < 0.7 or not tendons) else []
     system = ev.System(mechanism, tendons, loads)
     state = system.rest()
@@ -81,14 +83,14 @@ def random_case(seed: int) -> Case:
     return Case(system, state, tensions, f"{place}, {damping}, {count} rods{', tendons' if tendons else ''}")
 
 
-def _rod(rng: np.random.Generator, name: str) -> ev.Rod:
+def _rod(rng: np.random.Generator, name: str, young: float) -> ev.Rod:
     length = float(rng.uniform(0.2, 1.0))
     radius = float(rng.uniform(0.005, 0.02) * length)
     n = int(rng.integers(2, 4))
     sets = [ev.Legendre(bending=n), ev.Legendre.kirchhoff(n), ev.Legendre.extensible(n), ev.Legendre.reissner(n)]
     basis = sets[int(rng.integers(len(sets)))]
     damping = float(10.0 ** rng.uniform(-4, -2)) if rng.random() < 0.4 else 0.0
-    material = ev.Material(10.0 ** rng.uniform(5, 11), poisson=0.4, density=rng.uniform(900, 8000), damping=damping)
+    material = ev.Material(young, poisson=0.4, density=rng.uniform(900, 8000), damping=damping)
     return ev.Rod(length, ev.Circle(radius), material, basis, name=name)
 
 

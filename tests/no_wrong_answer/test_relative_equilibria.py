@@ -203,7 +203,7 @@ def test_a_rotating_cantilever_flaps_as_published(speed, wanted):
     assert found.stable is True
     lag, flap = 2.0 * np.pi * np.sort(ev.modes(found, count=2).frequencies) / unit
     assert flap == pytest.approx(wanted, abs=1e-3)
-    assert lag == pytest.approx(np.sqrt(wanted**2 - speed**2), abs=2e-3)
+    assert lag == pytest.approx(np.sqrt(wanted**2 - speed**2), abs=2e-3)  # set with the values in view
 
 
 def test_frequencies_about_a_relative_equilibrium_are_seen_in_a_run():
@@ -215,7 +215,7 @@ def test_frequencies_about_a_relative_equilibrium_are_seen_in_a_run():
     start = found.state.with_(q=found.state.q + 1e-3 * shape)
     run = ev.simulate(system, start, 8.0 / f, 0.01 / f, ev.GaussLegendre4())
     swing = (run["q"].values - found.state.q) @ shape
-    assert _frequency(run["time"].values, swing) == pytest.approx(f, rel=3e-4)
+    assert _frequency(run["time"].values, swing) == pytest.approx(f, rel=3e-4)  # set with the value in view
     assert 2.0 * np.pi * f / unit == pytest.approx(9.2568, abs=1e-3)
 
 

@@ -360,7 +360,8 @@ def test_efforts_are_found_beside_the_run(tmp_path, monkeypatch):
     system = ev.System(ev.Mechanism([joint, ev.Fixed(link, (arm, "base"))]), [swing], [ev.Gravity()])
     signal = ev.sine(0.0, 0.4, frequency=1.0)
     alone = ev.simulate(system, duration=0.05, step=1e-3, inputs={swing: signal}, method=ev.Newmark())
-    monkeypatch.setattr(sys.modules["elver.integrators.simulate"], "_CHUNK_SECONDS", 0.0)  # small chunks, all written
+    monkeypatch.setattr(sys.modules["elver.integrators.simulate"], "_CHUNK_SECONDS", 0.0)  # small chunks,
+    monkeypatch.setattr("elver.integrators.recording._WRITE_SECONDS", 0.0)  # all written
     file = tmp_path / "run.nc"
     run = ev.simulate(system, duration=0.05, step=1e-3, inputs={swing: signal}, method=ev.Newmark(), file=file)
     np.testing.assert_array_equal(run["q"].values, alone["q"].values)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from elver.actuation import Signal
 from elver.dynamics.forward import forward_dynamics
 from elver.errors import BadInput, NotConverged, positive
+from elver.integrators.march import March
 from elver.integrators.method import Method, OneStep
-from elver.integrators.simulate import _March
 from elver.mechanism import Driven
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import describe
@@ -31,7 +31,7 @@ class Stepper:
 
     >>> stepper = Stepper(system, system.rest(), step=1e-3, method=GeneralizedAlpha(rho_inf=0.6))
     >>> stepper.advance(16)
-    >>> stepper.inputs = {"pull": 5.0}
+    >>> stepper.signals = system.signals({"pull": 5.0})
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Stepper:
             g, eta, eta_dot = system.mechanism.base.motion.at(state.time)
             state = state.with_(g=g, eta=eta, eta_dot=eta_dot)
         state = forward_dynamics(system, state, dict(zip(system.channels, self.signals, strict=True)))
-        self._march = _March(system, state, self.method, self.signals)
+        self._march = March(system, state, self.method, self.signals)
         self._march.filter_start(state.time, self.step)
         self.time = state.time
         self.u = system.input_vector(self.signals, self.time)

@@ -1,0 +1,213 @@
+"""Compiled steps of one run: the arrays that every method marches on, chunk by chunk.
+
+A march owns the state, the scratch of its method and the inputs at all instants that a chunk asks for. A step that
+fails is divided in 2, 4, 8 ... parts, and the time of the division is kept.
+
+Theory: docs/theory/time-integration.md, eq. (step).
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elver.dynamics.core import Arrays, arrays, as_state, core
+from elver.dynamics.forward import closure_drift
+from elver.integrators.explicit import Explicit
+from elver.integrators.gauss import Gauss
+from elver.integrators.method import Method, OneStep
+from elver.integrators.start import filtered_start
+from elver.kernels.march import march_for
+from elver.mechanism import Driven
+from elver.results.work import GAUSS_POINTS
+from elver.system import State, System
+
+__all__ = ["March"]
+
+Array: TypeAlias = NDArray[Any]
+
+
+class March:
+    """State and scratch arrays of a run, advanced over any grid of times."""
+
+    def __init__(self, system: System, state: State, method: Method, signals: Any) -> None:
+        self.system, self.method, self.signals = system, method, signals
+        self.core = core(system).with_own_work()  # its own work space: the matrix in it lasts from chunk to chunk
+        k = self.core
+        stages = method.stages if isinstance(method, Gauss) else 2
+        self.scratch = march_for(k.coordinates, k.n, k.rows, k.assembly.scale, stages)
+        a = arrays(state)
+        self.base, self.multipliers = a.base, a.multipliers
+        self.q = np.vstack([a.q, a.q[2]])  # the last row is the pseudo-acceleration of generalized-α
+        self.rates = np.zeros((3, 6))
+        self.twist = a.twist
+        self.divided: list[float] = []  # s, where steps that failed began
+        self._take_rates(a.twist)
+
+    def _take_rates(self, twist: Array) -> None:
+        """Rates of the scheme from the body twist of the base and its rate."""
+        eta, eta_dot = twist
+        if self.method.group == "SE3":
+            self.rates[0], self.rates[1] = eta, eta_dot
+        else:
+            # on SO(3)×R³ the scheme runs on (Ω, Ω̇) and on the velocity and acceleration in the world
+            R = self.base[:3]
+            self.rates[0] = np.concatenate([eta[:3], R @ eta[3:]])
+            self.rates[1] = np.concatenate([eta_dot[:3], R @ (eta_dot[3:] + np.cross(eta[:3], eta[3:]))])
+        self.rates[2] = self.rates[1]
+
+    def filter_start(self, time: float, step: float) -> None:
+        """Begin steps of this length [s] with the accelerations that they resolve; see :mod:`.start`."""
+        if not isinstance(self.method, OneStep):
+            return
+        k, system = self.core, self.system
+        a = Arrays(self.base, self.twist, self.q[:3], self.multipliers)
+        drift = np.zeros(k.rows)
+        if k.rows:
+            keyed = dict(zip(system.channels, self.signals, strict=True))
+            drift = closure_drift(k, as_state(a, time), keyed)
+        found = filtered_start(k, a, self.inputs(np.array([time]))[0], self.method, step, drift)
+        if found is not None:
+            self.q[2] = self.q[3] = found.q_ddot
+            self.rates[1:, : found.base_rate.size] = found.base_rate
+            self.multipliers[...] = found.multipliers
+
+    def __getstate__(self) -> dict[str, Any]:
+        # of the work space only what is remembered from step to step
+        work = self.core.work
+        return {**vars(self), "core": None, "kept": (work.matrix, work.pivots)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kept = state.pop("kept")
+        vars(self).update(state)
+        self.core = core(self.system).with_own_work()
+        self.core.work.matrix[...], self.core.work.pivots[...] = kept
+
+    def save(self) -> tuple[Array, ...]:
+        """Copies of the state, to come back to."""
+        return tuple(x.copy() for x in (self.base, self.rates, self.q, self.multipliers, self.twist))
+
+    def restore(self, saved: tuple[Array, ...]) -> None:
+        """Back to a saved state."""
+        for x, y in zip((self.base, self.rates, self.q, self.multipliers, self.twist), saved, strict=True):
+            x[...] = y
+
+    def run(self, times: Array) -> tuple[int, dict[str, Array]]:
+        """Advance over ``times``; number of steps done, and the records of all times."""
+        k, method = self.core, self.method
+        T, n = times.size, k.n
+        out: dict[str, Any] = {
+            "q": np.zeros((T, 3, n)),
+            "base": np.zeros((T, 4, 3)),
+            "twist": np.zeros((T, 2, 6)),
+            "multipliers": np.zeros((T, k.rows)),
+            "iterations": np.zeros(T, dtype=np.int64),
+        }
+        out["q"][0], out["base"][0], out["twist"][0] = self.q[:3], self.base, self.twist
+        out["multipliers"][0] = self.multipliers
+        if isinstance(method, Explicit):
+            return self._run_explicit(method, times, out)
+        if isinstance(method, OneStep):
+            instants = times
+            function, table = k.march_one_step, np.array(method.scheme)
+        else:
+            assert isinstance(method, Gauss)
+            table = method.tableau
+            fractions = np.append(table[0], 1.0)
+            instants = (times[:-1, None] + np.diff(times)[:, None] * fractions).ravel()
+            function = k.march_gauss
+        inputs = self.inputs(instants)
+        if isinstance(method, Gauss):  # rows are the stages and the end of each step
+            out["inputs"] = np.vstack([self.inputs(times[:1]), inputs[method.stages :: method.stages + 1]])
+            inside = inputs.reshape(T - 1, method.stages + 1, self.system.input_size)[:, : method.stages]
+        else:
+            out["inputs"] = inputs
+            inside = 0.5 * (inputs[:-1] + inputs[1:])[:, None]
+        out["time"], out["node_inputs"] = times, _behind_nothing(inside)
+        given_base, given_twist = self.given(instants)
+        done = function(
+            self.scratch, int(method.group == "SE3"), table, times, inputs, given_base, given_twist,
+            self.base, self.rates, self.q, self.multipliers, method.tolerance, method.max_iterations,
+            out["q"], out["base"], out["twist"], out["multipliers"], out["iterations"],
+        )  # fmt: skip
+        return self._done(done, out)
+
+    def _run_explicit(self, method: Explicit, times: Array, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
+        """:meth:`run` with stages at the start, the middle and the end of each step."""
+        instants = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
+        inputs = self.inputs(instants)
+        out["inputs"] = inputs[::2]
+        # at the nodes of the ledger's rule, by the parabola through start, middle and end of the step
+        c = GAUSS_POINTS if method.order == 4 else np.array([0.5])
+        weights = np.stack([(1.0 - c) * (1.0 - 2.0 * c), 4.0 * c * (1.0 - c), c * (2.0 * c - 1.0)])
+        inside = np.einsum("ks,ktu->tsu", weights, np.stack([inputs[:-2:2], inputs[1::2], inputs[2::2]]))
+        out["time"], out["node_inputs"] = times, _behind_nothing(inside)
+        done = self.core.march_explicit(
+            self.scratch, method.stages, times, inputs, *self.given(instants), self.base, self.rates, self.q,
+            self.multipliers,
+            out["q"], out["base"], out["twist"], out["multipliers"],
+        )  # fmt: skip
+        return self._done(done, out)
+
+    def _done(self, done: int, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
+        """Go on from the last step that was done; its records and those before it."""
+        self.multipliers[...] = out["multipliers"][done]
+        self.twist = out["twist"][done].copy()
+        out["whole"] = np.ones(out["time"].size, dtype=bool)
+        return int(done), {name: values[: done + 1] for name, values in out.items()}
+
+    def inputs(self, instants: Array) -> Array:
+        """Inputs at many instants, (T, channels)."""
+        if not any(callable(signal) for signal in self.signals):
+            u = np.tile(self.system.input_vector(self.signals, 0.0), (instants.size, 1))
+            if self.system.feedback:
+                u[:, -1] = instants
+            return u
+        return np.array([self.system.input_vector(self.signals, float(t)) for t in instants]).reshape(
+            instants.size, self.system.input_size
+        )
+
+    def given(self, instants: Array) -> tuple[Array, Array]:
+        """Motion of a driven base at many instants; a clamped base stands still."""
+        base, twist = np.tile(self.base, (instants.size, 1, 1)), np.zeros((instants.size, 2, 6))
+        if isinstance(self.system.mechanism.base, Driven):
+            for k, t in enumerate(instants):
+                g, twist[k, 0], twist[k, 1] = self.system.mechanism.base.motion.at(float(t))
+                base[k, :3], base[k, 3] = g[:3, :3], g[:3, 3]
+        return base, twist
+
+    def advance(self, times: Array) -> tuple[int, dict[str, Array]]:
+        """Like :meth:`run`, dividing steps that fail; stops early only where halving does not help.
+
+        The parts of a divided step are among the records, not ``whole`` but for the last.
+        """
+        done, out = self.run(times)
+        while done < times.size - 1:
+            t0, t1 = times[done], times[done + 1]
+            saved = self.save()
+            for power in range(1, self.method.halvings + 1):
+                self.restore(saved)
+                fine = np.linspace(t0, t1, 2**power + 1)
+                self.filter_start(float(t0), float(fine[1] - fine[0]))
+                count, part = self.run(fine)
+                if count == fine.size - 1:
+                    break
+            else:
+                self.restore(saved)
+                return done, out
+            if done + 2 < times.size:
+                self.filter_start(float(t1), float(times[done + 2] - t1))
+            rest_done, rest = self.run(times[done + 1 :])
+            part["whole"][:-1] = False
+            part["iterations"][-1] = part["iterations"].sum()
+            out = {name: np.concatenate([values, part[name][1:], rest[name][1:]]) for name, values in out.items()}
+            self.divided.append(float(t0))
+            done += 1 + rest_done
+        return done, out
+
+
+def _behind_nothing(steps: Array) -> Array:
+    """Values of steps as rows of their ends, with zeros for the first row."""
+    return np.concatenate([np.zeros((1, *steps.shape[1:])), steps])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -452,7 +453,6 @@ def _way(value: Any) -> str:
     return {
         "Rod": ", such as System(Mechanism.clamped(rod))",
         "Mechanism": ", such as System(mechanism)",
-        "Dataset": "; of a run, energies are run['energy/total'], and one instant is state_at(system, run, time)",
         "State": " first, and the state after it",
     }.get(type(value).__name__, ", such as System(Mechanism.clamped(rod), actuators=[tendon], loads=[Gravity()])")
 
@@ -463,8 +463,10 @@ def situation(
     """System, state and inputs of a call ``f(system, state, inputs)``; without a state, the system at rest.
 
     An equilibrium serves as system, as state, or as both. It brings the inputs that hold it: each stays at its value
-    unless ``inputs`` says otherwise. Of another system, inputs of the same name and kind are taken over.
+    unless ``inputs`` says otherwise. Of another system, inputs of the same name and kind are taken over. A run serves
+    with its last instant.
     """
+    system, state = _instant(system), _instant(state)
     if not isinstance(system, System):
         if not isinstance(system, Balanced):
             raise BadInput(f"system is {describe(system)}: give a System or an Equilibrium{_way(system)}")
@@ -483,6 +485,11 @@ def situation(
         if k not in given and kind is type(part):
             signals[k] = signal
     return system, system.check_state(state), dict(zip(system.channel_names, signals, strict=True))
+
+
+def _instant(value: Any) -> Any:
+    """The last instant of a run, which is made on a floor above this one; all else as it is."""
+    return import_module("elver.results.history").last_instant(value) if type(value).__name__ == "Dataset" else value
 
 
 def _held(at: Balanced, part: Channel) -> Signal:

@@ -170,7 +170,6 @@ def test_wrong_kinds_are_told(name, made, tmp_path, monkeypatch):
         (lambda m: ev.simulate(m["found"]), ["simulate: system is an Equilibrium", "which is its .system"]),
         (lambda m: ev.show(arm), ["show is given the Rod 'arm'", "a run, an Equilibrium or a System"]),
         (lambda m: ev.animate(m["run"], 5), ["path is 5", "film.gif"]),
-        (lambda m: ev.energy(m["run"]), ["a Dataset (a run)", "state_at(system, run, time)"]),
         (lambda m: ev.save(system, "arm.toml"), ["save_model"]),
         (lambda m: ev.direct_equilibrium(arm), ["the Rod 'arm'", "give a System"]),
         (lambda m: ev.shooting_dynamics(arm), ["the Rod 'arm'", "give a System"]),

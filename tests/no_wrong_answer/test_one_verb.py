@@ -54,6 +54,21 @@ class TestOneVerb:
         assert ev.save_plots(things[kind], tmp_path / "plots", format="svg")
 
 
+def test_energy_poses_and_modes_take_systems_equilibria_and_runs(things):
+    """Of a run they are those of its last instant, with the inputs of that instant; bit for bit in a run of a file."""
+    run = things["run"]
+    assert ev.energy(run).total == pytest.approx(float(run["energy/total"][-1]), rel=1e-12)
+    assert ev.poses(run)[-1, :3, 3] == pytest.approx(run["arm/tip/position"].values[-1], abs=1e-12)
+    balanced, moving = ev.modes(things["equilibrium"]), ev.modes(run)
+    with pytest.warns(ev.ElverWarning, match="not in balance"):
+        at_rest = ev.modes(system)
+    assert moving.frequencies == pytest.approx(balanced.frequencies, rel=1e-6)  # the run stays in its equilibrium
+    assert at_rest.frequencies[0] != pytest.approx(balanced.frequencies[0], rel=1e-3)
+    last = ev.state_at(system, run)
+    assert np.array_equal(ev.mass_matrix(run), ev.mass_matrix(system, last))
+    assert np.array_equal(ev.momentum(system, run), ev.momentum(system, last))
+
+
 def test_a_system_is_shown_at_rest_and_an_equilibrium_as_it_stands(things):
     rest, bent = ev.still(system), ev.still(things["equilibrium"])
     assert rest["arm/tip/position"].values[0] == pytest.approx([0.4, 0.0, 0.0], abs=1e-12)

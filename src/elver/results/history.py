@@ -24,7 +24,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from elver.dynamics.core import Arrays, arrays, core
+from elver.dynamics.core import Arrays, arrays, as_state, core
 from elver.errors import BadInput, finite
 from elver.io import loads
 from elver.lie import se3, so3
@@ -33,7 +33,18 @@ from elver.rods import Rod
 from elver.system import Inputs, State, System
 from elver.words import describe
 
-__all__ = ["Balanced", "History", "Result", "base_name", "history_of", "part_of", "remember", "system_of"]
+__all__ = [
+    "Balanced",
+    "History",
+    "Instant",
+    "Result",
+    "base_name",
+    "history_of",
+    "last_instant",
+    "part_of",
+    "remember",
+    "system_of",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -261,6 +272,24 @@ def history_of(
     raise BadInput(
         f"{describe(result)} is no result: give a run (simulate), an equilibrium, or a State with system=..."
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """One instant of a run: wherever a state with its inputs is asked for."""
+
+    system: System
+    state: State
+    inputs: Array
+
+
+def last_instant(run: xr.Dataset) -> Instant:
+    """The end of a run; other instants are ``state_at(system, run, time)``."""
+    found = _of_run(run, system_of(run))
+    if not found.times.size:
+        raise BadInput("this run has no instant: it stopped before its first step")
+    a, u = found.at(-1)
+    return Instant(found.system, as_state(a, float(found.times[-1])), u)
 
 
 def _of_state(system: System, state: State, u: Array) -> History:

@@ -280,3 +280,14 @@ def test_the_lowest_of_several_is_that_of_shooting_from_random_starts(seed):
     outcome = study.examine(study.held_rod(seed), starts=6, searches=12)
     assert outcome.said in ("stable", "neutral")
     assert outcome.agrees
+
+
+def test_a_place_just_out_of_reach_is_said_to_be():
+    """Not that Newton failed: a rod that cannot stretch, held 0.3 mm beyond its length."""
+    rod = ev.Rod(0.5, ev.Circle(5e-3), ev.Material(young=1e7, poisson=0.4, density=1e3), ev.Legendre.kirchhoff(4))
+    hold = ev.Hold("tip", position=(0.5003, 0.0, 0.0), name="eyelet")
+    system = ev.System(ev.Mechanism.clamped(rod, holds=[hold]), loads=[ev.Gravity()])
+    with pytest.raises(ev.NotConverged, match=r"'eyelet' is open by 0.000\d* m.*out of reach"):
+        ev.equilibrium(system)
+    with pytest.raises(ev.NotConverged, match="closures stay open by 0.0006"):
+        ev.equilibria(system, starts=5)

@@ -30,6 +30,7 @@ __all__ = ["equilibria"]
 
 Array: TypeAlias = NDArray[np.float64]
 
+_OPEN = 1e-6  # gap of closures, in rad or lengths of the robot, that is worth a word
 _SAME = 1e-6  # largest distance of points of one shape, in lengths of the robot
 _SAME_POTENTIAL = 1e-8  # part of the potential, between shapes that a neutral motion joins
 _SIZES = (1.5, 3.0, 6.0)  # standard deviation of L times a curvature, in turn
@@ -75,7 +76,7 @@ def equilibria(
     if not chosen:
         raise NotConverged(
             f"equilibria: no {'' if unstable else 'stable '}equilibrium found from {starts} starts"
-            + (f"; the closures stay open by {found.nearest:.2g} (rad, lengths)" if found.nearest > REACHED else "")
+            + (f"; the closures stay open by {found.nearest:.2g} (rad, lengths)" if found.nearest > _OPEN else "")
             + "; equilibrium(system, ...) says more"
         )
     return chosen

@@ -289,5 +289,5 @@ def test_a_place_just_out_of_reach_is_said_to_be():
     system = ev.System(ev.Mechanism.clamped(rod, holds=[hold]), loads=[ev.Gravity()])
     with pytest.raises(ev.NotConverged, match=r"'eyelet' is open by 0.000\d* m.*out of reach"):
         ev.equilibrium(system)
-    with pytest.raises(ev.NotConverged, match="closures stay open by 0.0006"):
+    with pytest.raises(ev.NotConverged, match=r"closures stay open by 0\.0006"):
         ev.equilibria(system, starts=5)

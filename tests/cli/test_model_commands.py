@@ -209,7 +209,7 @@ def started(folder, seconds):
 def test_a_terminal_shows_how_far_a_run_is(folder):
     elver("new", "tendon-arm")
     ours, theirs = pty.openpty()
-    arguments = ["run", "tendon-arm.toml", "--set", "study.duration=20"]
+    arguments = ["run", "tendon-arm.toml", "--set", "study.duration=8"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     process = subprocess.Popen([*ELVER, *arguments], stdout=subprocess.PIPE, stderr=theirs, env=environment)
     os.close(theirs)
@@ -218,8 +218,8 @@ def test_a_terminal_shows_how_far_a_run_is(folder):
         while chunk := os.read(ours, 4096):
             shown += chunk
     os.close(ours)
-    assert b"complete: 2000 steps" in process.communicate()[0]
-    assert b"of 20 s" in shown
+    assert b"complete: 800 steps" in process.communicate()[0]
+    assert b"of 8 s" in shown
     assert b"times real time" in shown
 
 

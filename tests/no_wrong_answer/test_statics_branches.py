@@ -248,7 +248,7 @@ def test_a_rod_turned_by_27_turns_buckles_to_a_localised_helix():
     L, B, C, radius = 9.29, 1.345, 0.789, 0.05
     twist, c, width, tension = localised()
     material = ev.Material(young=4.0 * B / (np.pi * radius**4), shear=2.0 * C / (np.pi * radius**4), density=1.0)
-    rod = ev.Rod(L, ev.Circle(radius), material, ev.Legendre(bending=70, torsion=1), name="rod")
+    rod = ev.Rod(L, ev.Circle(radius), material, ev.Legendre(bending=70, torsion=1), name="rod", nodes=80)
     hold = ev.Hold("tip", position=(L - 0.3, 0.0, 0.0), orientation=np.eye(3), name="tip")
     system = ev.System(ev.Mechanism.clamped(rod, holds=[hold]))
     # a start near it: the rod twisted by its turns and bent like a helix in its middle, which misses its end

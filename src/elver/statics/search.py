@@ -303,12 +303,12 @@ class Search:
         """What to say of a load that could not be raised further."""
         why = self.refused or f"Newton {_REASONS.get(status, 'jumped to another shape')}"
         norms = self.solver.norms or (float("nan"),)
-        none = self.system.ramped(self.target, 0.0)
-        if last is None and self.solver.core.rows and gap(self.solver.core, a, none) > _CLOSED:
-            # nearly reached, and no more: Newton was asked for what cannot be
-            return NotConverged(f"equilibrium: {cannot_close(self.solver.core, a, none)}", history=norms)
         here = constrained(self.solver.core, a, self.system.ramped(self.target, reached))
         free, idle = free_motions(here), ", ".join(here.idle_rows())
+        none = self.system.ramped(self.target, 0.0)
+        if last is None and not (free or idle) and gap(self.solver.core, a, none) > _CLOSED:
+            # nearly reached, and no more: Newton was asked for what cannot be
+            return NotConverged(f"equilibrium: {cannot_close(self.solver.core, a, none)}", history=norms)
         return NotConverged(
             f"equilibrium: {why} beyond {100.0 * reached:.1f} % of the inputs "
             f"(residual {norms[-1]:.1e}, wanted {self.solver.tolerance:.0e}); "

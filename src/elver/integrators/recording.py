@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time as clock
 import warnings
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, TypeAlias
@@ -33,7 +34,8 @@ __all__ = ["Recorder"]
 
 Array: TypeAlias = NDArray[Any]
 
-_WRITE_SECONDS = 0.2  # at least, between two pieces of a file
+_WRITE_SECONDS = 0.2  # at least, between two pieces of a file,
+_WRITE_SHARE = 10.0  # and so many times what the last one took
 _KEPT = ("time", "q", "base", "twist", "multipliers", "inputs", "iterations")
 
 
@@ -70,7 +72,7 @@ class Recorder:
         self.ledger = Ledger(system, march.core, method.order)
         self.step, self.method = step, method
         self.file = None if file is None else RunFile(file)
-        self.written = -np.inf
+        self.due = clock.perf_counter() + _WRITE_SECONDS  # when the file gets its next piece
         self.trouble: CannotWrite | None = None
         self.attributes = {
             "title": system.title or f"elver simulation of {', '.join(part.name for part in system.mechanism.parts)}",
@@ -103,7 +105,7 @@ class Recorder:
         self.last = None if keep[-1] else (last["time"], last)
         if keep.any():
             self.records.append((out["time"][keep], {name: values[keep] for name, values in rows.items()}))
-            if clock.perf_counter() - self.written > _WRITE_SECONDS:
+            if clock.perf_counter() > self.due:
                 self._write()
         if ledger.has_run_away:
             raise NotConverged(
@@ -113,9 +115,13 @@ class Recorder:
             )
 
     def _write(self) -> None:
-        """Bring the file up to date with the records; an append that Ctrl-C cut short is made up for."""
+        """Bring the file up to date with the records; an append that Ctrl-C cut short is made up for.
+
+        Where they do not find room together, as many as do.
+        """
         if self.file is None:
             return
+        began = clock.perf_counter()
         done = np.cumsum([times.size for times, _ in self.records])
         missing = [record for record, last in zip(self.records, done, strict=True) if last > self.file.steps]
         try:
@@ -123,8 +129,13 @@ class Recorder:
                 self.file.append(self._dataset(*_joined(missing)))
         except CannotWrite as error:
             self.trouble = error
+            if len(missing) > 1:
+                with suppress(CannotWrite):
+                    for record in missing:
+                        self.file.append(self._dataset(*record))
             raise
-        self.written = clock.perf_counter()
+        now = clock.perf_counter()
+        self.due = now + max(_WRITE_SECONDS, _WRITE_SHARE * (now - began))
 
     @property
     def remedy(self) -> str:
@@ -144,18 +155,27 @@ class Recorder:
         if self.last is not None:
             self.records.append(self.last)
             self.last = None
+        run = xr.Dataset(attrs={**self.attributes, "status": status})
+        if self.records:
+            run = self._dataset(*_joined(self.records)).assign_attrs(status=status)
         if self.file is not None:
             try:
                 try:
-                    if self.trouble is None:
-                        self._write()
+                    if self.trouble is None and self.records:
+                        self._write_whole(run)
                 finally:
                     self.file.close(status, about)
             except CannotWrite as error:
                 self.trouble = self.trouble or error
-        if not self.records:
-            return xr.Dataset(attrs={**self.attributes, "status": status})
-        return self._dataset(*_joined(self.records)).assign_attrs(status=status)
+        return run
+
+    def _write_whole(self, run: xr.Dataset) -> None:
+        assert self.file is not None
+        try:
+            self.file.complete(run)
+        except CannotWrite:  # then at least what finds room
+            self._write()
+            raise
 
     def _dataset(self, times: Array, out: dict[str, Array]) -> xr.Dataset:
         system = self.system

@@ -134,6 +134,7 @@ class RunFile:
         self.dimension = dimension
         self.steps = 0
         self._room = 0
+        self._is_complete = False
         self._growing: frozenset[str] = frozenset()
         self._file: tuple[int, int] = (0, 0)  # device and number of the file: its name may come to mean another
 
@@ -152,11 +153,20 @@ class RunFile:
                 self._extend(_to_file_form(chunk))
             self.steps += chunk.sizes[self.dimension]
 
+    def complete(self, whole: xr.Dataset) -> None:
+        """Put the whole run, as the one who appended it has it, in the place of what was appended."""
+        self._lock.check()
+        with interrupt_deferred(), told(self.path, f'{self.steps} steps, with the status "running"'):
+            if self.steps:
+                self._check_unchanged()
+            _write_whole(_to_file_form(whole), self.path)
+            self._is_complete = True
+
     def close(self, status: str = "complete", attributes: Mapping[str, Any] | None = None) -> None:
         """Say in the file how the run ended, with further ``attributes``, and give back the room for more steps."""
         self._lock.check()
         try:
-            if self.steps:
+            if self.steps and not self._is_complete:
                 with interrupt_deferred(), told(self.path, f'{self.steps} steps, with the status "running"'):
                     self._check_unchanged()
                     whole = load(self.path).assign_attrs(attributes or {}, status=status)

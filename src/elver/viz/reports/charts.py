@@ -147,7 +147,7 @@ def _shapes(axes: Axes, cast: Cast) -> None:
 def _balance(axes: Axes, run: xr.Dataset) -> None:
     time = run["time"].values
     change = run["energy/total"].values - run["energy/total"].values[0]
-    kinds = [("change of the total", change)] + [
+    kinds = [("total", change)] + [
         (name, run[f"energy/{name}"].values) for name in ("work", "dissipated", "numerical")
     ]
     for k, (name, values) in enumerate(kinds):

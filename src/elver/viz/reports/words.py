@@ -32,6 +32,7 @@ UNITS: dict[str, str] = {
     **dict.fromkeys(("density", "fluid_density"), "kg/m³"),
     "area": "m²",
     "damping": "s",
+    "mass_damping": "1/s",
     "mass": "kg",
     "inertia": "kg m²",
     "acceleration": "m/s²",
@@ -48,7 +49,8 @@ _OF_CLASS: dict[str, dict[str, str]] = {
     "Chebyshev": {"shear": ""},
 }
 _WORDS = {"imposed": "imposed motion", "lighthill": "Lighthill's water", "morison": "Morison's water"}
-_QUIET = {"shear_correction": 1.0, "stretch": 0, "shear": 0, "torsion": 0, "bending": 0, "damping": 0.0, "cut": False}
+_QUIET = {"shear_correction": 1.0, "stretch": 0, "shear": 0, "torsion": 0, "bending": 0, "damping": 0.0, "mass_damping": 0.0,
+          "cut": False}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

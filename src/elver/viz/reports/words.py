@@ -49,8 +49,12 @@ _OF_CLASS: dict[str, dict[str, str]] = {
     "Chebyshev": {"shear": ""},
 }
 _WORDS = {"imposed": "imposed motion", "lighthill": "Lighthill's water", "morison": "Morison's water"}
-_QUIET = {"shear_correction": 1.0, "stretch": 0, "shear": 0, "torsion": 0, "bending": 0, "damping": 0.0, "mass_damping": 0.0,
-          "cut": False}  # fmt: skip
+_QUIET = {
+    "shear_correction": 1.0,
+    **dict.fromkeys(("stretch", "shear", "torsion", "bending"), 0),
+    **dict.fromkeys(("damping", "mass_damping"), 0.0),
+    "cut": False,
+}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -121,7 +121,7 @@ class Recorder:
         """
         if self.file is None:
             return
-        began = clock.perf_counter()
+        began, is_new = clock.perf_counter(), not self.file.steps
         done = np.cumsum([times.size for times, _ in self.records])
         missing = [record for record, last in zip(self.records, done, strict=True) if last > self.file.steps]
         try:
@@ -135,7 +135,7 @@ class Recorder:
                         self.file.append(self._dataset(*record))
             raise
         now = clock.perf_counter()
-        self.due = now + max(_WRITE_SECONDS, _WRITE_SHARE * (now - began))
+        self.due = now + max(_WRITE_SECONDS, 0.0 if is_new else _WRITE_SHARE * (now - began))
 
     @property
     def remedy(self) -> str:

@@ -2,7 +2,7 @@
 
 ``simulate`` knows its inputs and its end beforehand. A live view, a controller or a game does not: a stepper keeps the
 state and the scratch arrays of the compiled steps between calls, takes new inputs whenever they come, and survives a
-step that fails.
+step that fails. Its ledger keeps the balance of energy over the last seconds, as that of a run does over all of it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Signal
+from elver.dynamics.core import Observation, observe_states
 from elver.dynamics.forward import forward_dynamics
 from elver.errors import BadInput, NotConverged, positive
 from elver.integrators.march import March
 from elver.integrators.method import Method, OneStep
 from elver.mechanism import Driven
+from elver.results.ledger import Ledger, Verdict
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import describe
 
 __all__ = ["Stepper"]
 
 Array: TypeAlias = NDArray[Any]
+
+_WINDOW = 10.0  # s, over which energy is balanced
 
 
 class Stepper:
@@ -54,10 +58,27 @@ class Stepper:
             state = state.with_(g=g, eta=eta, eta_dot=eta_dot)
         state = forward_dynamics(system, state, dict(zip(system.channels, self.signals, strict=True)))
         self._march = March(system, state, self.method, self.signals)
-        self._march.filter_start(state.time, self.step)
         self.time = state.time
+        self._open_ledger()
+        self._march.filter_start(state.time, self.step)
         self.u = system.input_vector(self.signals, self.time)
         self.iterations = 0
+        self.before: Verdict | None = None
+
+    def _open_ledger(self) -> None:
+        self.ledger = Ledger(self.system, self._march.core, self.method.order)
+        self.ledger.book(*self._here())
+
+    def _here(self) -> tuple[dict[str, Array], Observation]:
+        """The present instant, as a row of a run and what is seen of it."""
+        row = self._march.run(np.array([self.time]))[1]
+        return row, observe_states(self.system, row["base"], row["twist"], row["q"], row["inputs"])
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the ledger says of the last seconds: ten at least, once they have passed."""
+        now = self.ledger.verdict()
+        return self.before if self.before is not None and now.steps * self.step < _WINDOW else now
 
     def advance(self, count: int, calm: float = 0.0) -> None:
         """Do ``count`` steps; :class:`NotConverged` where one fails, with the state before that step kept.
@@ -74,16 +95,33 @@ class Stepper:
         self.time = float(times[done])
         self.u = out["inputs"][-1]
         self.iterations = int(out["iterations"][1:].max(initial=0))
+        self._book({name: values[1:] for name, values in out.items()}, done)
         if calm > 0.0:
             decay = np.exp(-calm * self.step * done)
             march.q[1] *= decay
             march.rates[0] *= decay
             march.twist[0] *= decay
+            self.ledger.go_on_from(*self._here())
         if done < count or not np.all(np.isfinite(march.q)):
             raise NotConverged(
                 f"Newton failed at t = {self.time:.3f} s, even with a step of "
                 f"{self.step / 2**self.method.halvings:.1e} s"
             )
+
+    def _book(self, rows: dict[str, Array], steps: int) -> None:
+        if not rows["time"].size:
+            return
+        if self.ledger.steps * self.step >= _WINDOW:
+            self.before = self.ledger.verdict()
+            last = self.ledger.last
+            self.ledger = Ledger(self.system, self._march.core, self.method.order)
+            assert last is not None  # the first row was booked when the ledger was opened
+            self.ledger.book(*last)
+        self.ledger.book(rows, observe_states(self.system, rows["base"], rows["twist"], rows["q"], rows["inputs"]))
+        self.ledger.steps += steps
+        for begin in self._march.divided:
+            self.ledger.divide(begin)
+        self._march.divided.clear()
 
     @property
     def state(self) -> State:

@@ -141,6 +141,12 @@ class Ledger:
         self._watch(rows["time"], seen.energy, work, loss, numerical)
         return np.column_stack([accounts, numerical])
 
+    def go_on_from(self, rows: Rows, seen: Observation) -> None:
+        """Go on from another state, put there from outside: the change of energy is neither work nor error."""
+        assert self.last is not None
+        self.first_energy += float(seen.energy[-1].sum() - self.last[1].energy[-1].sum())
+        self.last = {name: rows[name][-1:] for name in _STATES}, _row(seen, -1)
+
     def _changes(self, rows: Rows, seen: Observation) -> Array:
         return np.hstack(self.meter.steps(rows, seen))
 

@@ -284,6 +284,15 @@ class LiveRobot:
             return sum(s for _, s in self._window) / wanted if wanted > 0.0 else 1.0
 
     @property
+    def energy_words(self) -> str:
+        """What the ledger has to say of the last seconds, "" where all is well."""
+        with self.lock:
+            if self.mode != "dynamics" or self._stepper is None:
+                return ""
+            said = ", ".join(self._stepper.verdict.words)
+        return f"{said}: too long a step for this motion" if said else ""
+
+    @property
     def state(self) -> State:
         """Where the robot is."""
         return self._state

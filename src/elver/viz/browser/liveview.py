@@ -320,6 +320,8 @@ class LiveView(Served):
             second = f"<span style='color:{COLOURS['accent']}'><b>equilibrium: unstable</b></span>"
         second += f" &nbsp; {self.pictures:.0f} pictures/s"
         lines = [first, second, self.stage.scale()]
+        if said := robot.energy_words:
+            lines.append(f"<span style='color:{COLOURS['accent']}'>{escape(said)}</span>")
         if robot.trouble:
             lines.append(f"<span style='color:{COLOURS['accent']}'>{escape(robot.trouble)}</span>")
         return paragraph(*lines)

@@ -301,7 +301,7 @@ def _drags(system: System, tree: Segments) -> dict[str, list[Any]]:
     """Damping in proportion to the mass, α 𝓜, of the rods' own matter: no part of the water is."""
     out: dict[str, list[Any]] = {"frame": [], "matrix": [], "owner": []}
     for rod in system.mechanism.rods:
-        alpha = rod.material.mass_damping
+        alpha = rod.mass_damping
         if alpha > 0.0:
             at = tree.rods[rod]
             for k in np.flatnonzero(at.weights > 0.0):

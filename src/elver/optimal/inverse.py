@@ -225,6 +225,9 @@ def stress_of_motion(
         breaks = {*breaks, *rod.breaks}
     elif isinstance(rod, Rod):
         breaks = {*breaks, *rod.expansion.breaks(rod.length), *rod.piece_ends[1:-1]}
+    if isinstance(rod, Rod | RodProblem) and rod.mass_damping > 0.0:
+        alpha = rod.mass_damping
+        wrench_density = _both(lambda s, _, eta: -alpha * rod.inertia(s) * eta, wrench_density)
     sweep = _Sweep(
         rod=rod,
         length=length,

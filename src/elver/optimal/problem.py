@@ -223,7 +223,7 @@ class RodProblem:
     Units: ``length`` [m]; ``stiffness`` [N m², N], ``rest_strain`` [1/m, m/m], ``inertia`` [kg m, kg/m] (n, 6);
     ``gravity`` (3,) [m/s²] in world axes; ``muscle`` (n, 6) [N m, N]; ``breaks`` [m]: where a field jumps.
     ``component``: the free strains among K_x, K_y, K_z, Γ_x, Γ_y, Γ_z (0 to 5). ``closed``: a ring, whose tip is held
-    where its base is.
+    where its base is. ``mass_damping`` α [1/s]: a load -α 𝓜 η per length, in motion.
     """
 
     length: float
@@ -241,6 +241,7 @@ class RodProblem:
     tip_wrench: EndWrench = _NO_WRENCH
     breaks: tuple[float, ...] = ()
     closed: bool = False
+    mass_damping: float = 0.0
     name: str = "rod"
 
     def __post_init__(self) -> None:
@@ -334,6 +335,7 @@ class RodProblem:
             tip_wrench=EndWrench(*ends["tip"]),
             breaks=tuple(sorted(breaks)),
             closed=closed,
+            mass_damping=rod.mass_damping,
             name=rod.name,
         )
 

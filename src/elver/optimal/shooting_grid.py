@@ -34,7 +34,7 @@ class RodGrid:
         self.dry = System(system.mechanism, system.actuators, dry)
         self.problem = RodProblem.of(self.dry)  # which says so where there is more than one rod
         self.rod: Rod = system.mechanism.rod
-        if alpha := self.rod.material.mass_damping:
+        if alpha := self.rod.mass_damping:
             raise BadInput(f"mass_damping = {alpha:g} 1/s is not part of this problem: use ev.simulate")
         L = self.problem.length
         self.h = L / (segments * steps)

@@ -150,8 +150,8 @@ def system_problem(
 
     return rod_problem(
         rod.length, motion.xi, motion.xi_dot, rod.inertia, stress, component=free, base=g, eta=eta, eta_dot=eta_dot,
-        wrench_density=lambda s, g, _: problem.body_load(s, g)[0], tip_wrench=problem.tip_wrench.at(tip)[0],
-        base_wrench=problem.base_wrench.at(g)[0], nodes=nodes,
+        wrench_density=lambda s, g, eta: problem.body_load(s, g)[0] - rod.mass_damping * rod.inertia(s) * eta,
+        tip_wrench=problem.tip_wrench.at(tip)[0], base_wrench=problem.base_wrench.at(g)[0], nodes=nodes,
     )  # fmt: skip
 
 

@@ -347,6 +347,11 @@ class Rod(Carried):
         """Diagonal of 𝓓 = τ_d 𝓗 at ``s`` [m], (len(s), 6)."""
         return self.material.damping * self.stiffness(s)
 
+    @property
+    def mass_damping(self) -> float:
+        """α [1/s] of the load -α 𝓜 η per length."""
+        return self.material.mass_damping
+
     def inertia(self, s: ArrayLike) -> Array:
         """Diagonal of 𝓜 per metre at ``s`` [m], (len(s), 6): kg m for rotation, kg/m for translation."""
         if isinstance(self.section, Section) and self.section.is_direct:

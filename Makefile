@@ -27,11 +27,11 @@ $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	  "elver needs Python 3.11 or newer, found %d.%d; try: make PYTHON=python3.11 $(MAKECMDGOALS)" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --no-compile --editable '.[view]'
+	$(PIP) install --quiet --editable '.[view]'
 	@touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready
-	$(PIP) install --quiet --no-compile --editable '.[dev]'
+	$(PIP) install --quiet --editable '.[dev]'
 	$(BIN)/elver warmup
 	@touch $@
 
@@ -67,7 +67,7 @@ bench: setup
 	$(BIN)/elver bench
 
 $(VENV)/.ready-docs: $(VENV)/.ready-dev
-	$(PIP) install --quiet --no-compile --editable '.[docs]'
+	$(PIP) install --quiet --editable '.[docs]'
 	@touch $@
 
 docs: $(VENV)/.ready-docs

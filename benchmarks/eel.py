@@ -18,7 +18,8 @@ import numpy as np
 
 import elver as ev
 from elver.cli.bench import Row, cpu_time, row
-from elver.dynamics.core import arrays, core
+from elver.dynamics.core import core
+from elver.dynamics.states import arrays
 from elver.integrators.march import March
 from elver.kernels import entry
 from elver.kernels.twin import twin_residual

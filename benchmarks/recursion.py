@@ -16,9 +16,10 @@ import numpy as np
 
 import elver as ev
 from elver.cli.bench import Row, cpu_time, row
-from elver.dynamics.core import arrays, core
+from elver.dynamics.core import core
+from elver.dynamics.states import arrays
 from elver.kernels.evaluate import evaluate_residual
-from elver.kernels.tangent import evaluate_tangent
+from elver.kernels.tangent import evaluate_frames, evaluate_matrix
 from elver.kernels.twin import twin_residual
 
 ACCURACY = 1e-12
@@ -41,7 +42,8 @@ def loops() -> tuple[Callable[..., None], Callable[..., None]]:
     @numba.njit
     def tangent(robot, base, q, multipliers, inputs, columns, weights, jets, calls):
         for _ in range(calls):
-            evaluate_tangent(robot, base, q, multipliers, inputs, columns, weights, jets)
+            evaluate_frames(robot, base, multipliers, inputs, jets)
+            evaluate_matrix(robot, q, multipliers, inputs, columns, weights, jets)
 
     return inverse_dynamics, tangent
 

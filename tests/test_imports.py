@@ -24,3 +24,16 @@ def test_command_line_imports_no_numerics_until_needed():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_an_equilibrium_imports_no_tables():
+    """xarray and pandas take as long to import as all of elver."""
+    code = (
+        "import sys, elver as ev; steel = ev.Material(2e11, poisson=0.3, density=7800.0);"
+        "rod = ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.kirchhoff(3), name='rod');"
+        "found = ev.equilibrium(ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity()]));"
+        "found.pose(rod); ev.energy(found);"
+        "print([m for m in ('pandas', 'xarray', 'matplotlib', 'scipy.optimize') if m in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.integrate import simpson, solve_ivp
 
 import elver as ev
-from elver.dynamics.core import arrays, core
+from elver.dynamics.core import core
+from elver.dynamics.states import arrays
 from elver.errors import ElverWarning
 from elver.lie import se3, so3
 

@@ -9,17 +9,10 @@ import elver.environment as en
 import elver.mechanism as me
 import elver.rods as er
 from elver.dynamics.assembly import assembly_of
-from elver.dynamics.core import (
-    Core,
-    arrays,
-    energy,
-    inverse_dynamics,
-    mass_matrix,
-    momentum,
-    poses,
-    tangent_inverse_dynamics,
-)
+from elver.dynamics.core import Core
 from elver.dynamics.forward import forward_dynamics
+from elver.dynamics.quantities import energy, inverse_dynamics, mass_matrix, momentum, poses, tangent_inverse_dynamics
+from elver.dynamics.states import arrays
 from elver.lie import se3, so3
 from elver.system import System
 

@@ -8,7 +8,7 @@ import pytest
 import elver.actuation as ac
 import elver.environment as en
 import elver.mechanism as me
-from elver.dynamics.core import inverse_dynamics
+from elver.dynamics.quantities import inverse_dynamics
 from elver.errors import BadInput
 from elver.system import State, System
 

@@ -16,7 +16,8 @@ import elver.environment as en
 import elver.kernels
 import elver.mechanism as me
 import elver.rods as er
-from elver.dynamics.core import Arrays, Core, arrays
+from elver.dynamics.core import Core
+from elver.dynamics.states import Arrays, arrays
 from elver.lie import se3, so3
 from elver.system import State, System
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from elver.kernels.entry import evaluate_tangent
 from elver.kernels.evaluate import evaluate_residual
 from elver.kernels.program import work_for
 from elver.kernels.robot import robot_of
-from elver.kernels.tangent import evaluate_tangent
 from elver.kernels.twin import twin_residual, twin_tangent
 
 # Rounding of two different orders of summation.

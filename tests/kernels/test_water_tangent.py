@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import elver as ev
-from elver.dynamics.core import Arrays, Core, arrays
+from elver.dynamics.core import Core
+from elver.dynamics.states import Arrays, arrays
 from elver.errors import ElverWarning
 from elver.kernels.twin import twin_residual, twin_tangent
 from elver.lie import se3

@@ -5,7 +5,8 @@ import pytest
 
 import elver as ev
 from elver import io
-from elver.dynamics.core import arrays, core
+from elver.dynamics.core import core
+from elver.dynamics.states import arrays
 from elver.errors import BadInput
 from elver.optimal.inverse import stress_in_system
 

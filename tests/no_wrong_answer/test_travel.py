@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import elver as ev
-from elver.dynamics.core import Core, arrays, core
+from elver.dynamics.core import Core, core
+from elver.dynamics.states import arrays
 from elver.integrators.stepper import Stepper
 from elver.values import Carried
 

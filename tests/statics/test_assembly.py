@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import elver as ev
-from elver.dynamics.core import arrays, core
+from elver.dynamics.core import core
+from elver.dynamics.states import arrays
 from elver.statics.closing import check_closed
 from elver.statics.gaps import gap
 

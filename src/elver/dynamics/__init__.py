@@ -1,6 +1,14 @@
 """Dynamics: residual, tangent, mass matrix, energies, small motions; functions of a system and a state."""
 
-from elver.dynamics.core import (
+from elver.dynamics.forward import (
+    FloatingInverseDynamics,
+    TangentForwardDynamics,
+    floating_inverse_dynamics,
+    forward_dynamics,
+    tangent_forward_dynamics,
+)
+from elver.dynamics.linear import LinearModel, Modes, linearize, modes
+from elver.dynamics.quantities import (
     Energy,
     TangentInverseDynamics,
     bias_forces,
@@ -12,14 +20,6 @@ from elver.dynamics.core import (
     poses,
     tangent_inverse_dynamics,
 )
-from elver.dynamics.forward import (
-    FloatingInverseDynamics,
-    TangentForwardDynamics,
-    floating_inverse_dynamics,
-    forward_dynamics,
-    tangent_forward_dynamics,
-)
-from elver.dynamics.linear import LinearModel, Modes, linearize, modes
 
 __all__ = [
     "Energy",

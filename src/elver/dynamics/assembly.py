@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation import Imposed, Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
-from elver.dynamics.segments import RodFrames, Segments, floats, ints
+from elver.dynamics.segments import RodFrames, Segments, floats, ints, windows
 from elver.dynamics.water import Water
 from elver.environment import (
     DistributedWrench,
@@ -126,6 +126,7 @@ def assemble(system: System, *, apart: bool = False) -> Assembly:
         load_follows=ints(loads["follows"]),
         load_wrench=floats(loads["wrench"]).reshape(-1, 6),
         block=ints(_blocks(system, K, D, friction[:, 0], stop[:, 2], rotor)).reshape(-1, 3),
+        law=ints(_filled((K != 0.0) | (D != 0.0))),
         K_elastic=floats(K),
         D_elastic=floats(D),
         spring_rest=floats(rest),
@@ -144,10 +145,12 @@ def assemble(system: System, *, apart: bool = False) -> Assembly:
         user_frame=ints([tree.frame_of(load.frame) for load in feedback]),
         point_block=ints(points.block),
         point_phi=floats(points.phi),
+        point_bend=points.bend,
         point_rest=floats(points.rest),
         tendon_input=ints(tendons["input"]),
         tendon_factor=floats(tendons["factor"]),
         tendon_row=ints(tendon_row),
+        tendon_reach=ints(tendons["reach"]).reshape(-1, 4),
         tendon_length=floats(tendons["length"]),
         tendon_path=floats(tendons["path"]).reshape(len(tendons["input"]), points.ds.size, 6),
         tendon_weight=floats(tendons["weight"]).reshape(len(tendons["input"]), points.ds.size),
@@ -156,6 +159,7 @@ def assemble(system: System, *, apart: bool = False) -> Assembly:
         span_point=floats(spans["point"]).reshape(-1, 2, 3),
         span_slot=ints([[paths["slots"].get(f, -1) for f in pair] for pair in spans["frame"]]).reshape(-1, 2),
         muscle_input=ints([index(m) for m in motors]),
+        muscle_reach=ints(_filled(force != 0.0)),
         muscle_force=floats(force),
         closure_frame=ints(closures["frame"]).reshape(-1, 2),
         closure_pose=floats(closures["pose"]).reshape(-1, 2, 4, 3),
@@ -214,6 +218,7 @@ class _Points:
     block: Sequence[int]
     phi: Array  # (points, most coordinates of a block)
     rest: Array  # (points, 6)
+    bend: NDArray[np.int64]  # (points, 12) first and end of what is not zero in phi, for each free strain
 
     def of(self, rod: Rod) -> tuple[NDArray[np.bool_], Array]:
         """Which points lie on ``rod``, and their arc lengths [m]."""
@@ -225,15 +230,18 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
     """Quadrature points; the elasticity and damping of the rods is added to ``K`` and ``D``."""
     rods: list[Rod] = []
     s, ds, block, phi, rest = [np.zeros(0)], [np.zeros(0)], [], [np.zeros((0, max(most, 1)))], [np.zeros((0, 6))]
+    bend = [np.zeros((0, 12), dtype=np.int64)]
     numbers = {part: k for k, part in enumerate(system.blocks)}
     for rod in system.mechanism.rods:
         grid = tree.grids[rod]
         here, weights = grid.s[grid.quadrature], grid.weights[grid.quadrature]
         first, n = system.blocks[rod]
         Phi = rod.functions(here)
-        same = rod.component[:, None] == rod.component[None, :]
-        H = rod.stiffness(here)[:, rod.component]
-        stiffness = np.where(same, np.einsum("g,gi,gi,gk->ik", weights, H, Phi, Phi), 0.0)
+        stiffness, H = np.zeros((n, n)), rod.stiffness(here)
+        for c in np.unique(rod.component):  # sums in one order everywhere, which BLAS does not promise
+            own = rod.component == c
+            blocks = np.einsum("g,gi,gk->ik", weights * H[:, c], Phi[:, own], Phi[:, own])
+            stiffness[np.ix_(own, own)] = blocks
         K[first : first + n, :n] += stiffness
         D[first : first + n, :n] += rod.material.damping * stiffness
         rods += [rod] * here.size
@@ -242,7 +250,20 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
         block += [numbers[rod]] * here.size
         phi.append(np.pad(Phi, ((0, 0), (0, max(most, 1) - n))))
         rest.append(rod.rest_strain(here))
-    return _Points(rods, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest))
+        starts = np.concatenate([[0], np.cumsum([count for count in rod.counts if count])]).astype(int).tolist()
+        bend.append(windows(Phi != 0.0, starts))
+    return _Points(
+        rods, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest),
+        np.concatenate(bend),
+    )  # fmt: skip
+
+
+def _filled(used: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """First and end of what is used in each row, (rows, 2); zeros where nothing is."""
+    if not used.size:
+        return np.zeros((len(used), 2), dtype=np.int64)
+    first, end = used.argmax(axis=1), used.shape[1] - used[:, ::-1].argmax(axis=1)
+    return np.stack([first, end], axis=1) * np.any(used, axis=1, keepdims=True)
 
 
 def _blocks(system: System, *laws: Array) -> list[tuple[int, int, bool]]:
@@ -313,7 +334,7 @@ def _drags(system: System, tree: Segments) -> dict[str, list[Any]]:
 
 def _tendons(system: System, points: _Points) -> dict[str, list[Any]]:
     """Tendons, spooled tendons and pressure chambers: one law, T (D×u; u)."""
-    out: dict[str, list[Any]] = {k: [] for k in ("input", "factor", "length", "path", "weight", "spooled")}
+    out: dict[str, list[Any]] = {k: [] for k in ("input", "factor", "length", "path", "weight", "spooled", "reach")}
     for a in system.actuators:
         if not isinstance(a, Tendon | SpooledTendon | Pressure):
             continue
@@ -331,6 +352,9 @@ def _tendons(system: System, points: _Points) -> dict[str, list[Any]]:
         out["path"].append(path)
         out["weight"].append(weight)
         out["spooled"].append(isinstance(a, SpooledTendon))
+        own = [system.blocks[rod] for rod in a.rods]
+        reach = min((first for first, _ in own), default=0), max((first + n for first, n in own), default=0)
+        out["reach"].append([*_filled(weight[None] != 0.0)[0], *reach])
     return out
 
 

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core
+from elver.dynamics.core import Core
+from elver.dynamics.states import Arrays
 from elver.environment import Feedback, JointFeedback
 from elver.kernels import articulated, entry, explicit, gauss, one_step, rest
 from elver.kernels.march import March
@@ -78,10 +79,13 @@ class FeedbackCore(Core):
         if jets == 3:
             self.powers[float(u[-1])] = self._power
 
-    def _fill_tangent(
-        self, _: Any, base: Array, q: Array, multipliers: Array, u: Array, columns: Array, weights: Array, jets: int
+    def _fill_frames(self, _: Any, base: Array, multipliers: Array, u: Array, jets: int) -> None:
+        entry.evaluate_frames(self.robot, base, multipliers, u, jets)
+
+    def _fill_matrix(
+        self, _: Any, q: Array, multipliers: Array, u: Array, columns: Array, weights: Array, jets: int
     ) -> None:
-        entry.evaluate_tangent(self.robot, base, q, multipliers, u, columns, weights, jets)
+        entry.evaluate_matrix(self.robot, q, multipliers, u, columns, weights, jets)
         self._control_tangent(self.work.matrix, q, u, weights, jets)
 
     def _control_tangent(self, matrix: Array, q: Array, u: Array, weights: Sequence[float] | Array, jets: int) -> None:
@@ -98,6 +102,11 @@ class FeedbackCore(Core):
             if isinstance(part, JointFeedback):
                 own = [np.arange(self.n)[self.system.coordinates(joint)] for joint in part.driven]
                 yield offset + np.concatenate(own), part
+
+    @property
+    def along_tree(self) -> bool:
+        """Never: a controller may couple any joint with any other."""
+        return False
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium, in Python."""
@@ -119,5 +128,5 @@ class FeedbackCore(Core):
         return self._solve(gauss.march_gauss, scratch, *arguments)
 
     def _solve(self, function: Any, scratch: March, *arguments: Any) -> int:
-        run = entry.as_python(function)
-        return int(run(self._fill_residual, self._fill_tangent, (self.program, self.work), scratch, *arguments))
+        own = self._fill_residual, self._fill_frames, self._fill_matrix
+        return self.solve_in_python(function, *own, scratch, *arguments)

@@ -15,15 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
-from elver.dynamics.core import (
-    Arrays,
-    Core,
-    closures_along,
-    inverse_dynamics,
-    mass_matrix,
-    prepare,
-    tangent_inverse_dynamics,
-)
+from elver.dynamics.core import Core
+from elver.dynamics.quantities import closures_along, inverse_dynamics, mass_matrix, prepare, tangent_inverse_dynamics
+from elver.dynamics.states import Arrays
 from elver.errors import BadInput
 from elver.kernels import entry
 from elver.system import Balanced, Inputs, State, System, situation

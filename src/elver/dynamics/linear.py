@@ -16,7 +16,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from elver.actuation import Imposed
-from elver.dynamics.core import Core, arrays, core, tangent_inverse_dynamics
+from elver.dynamics.core import Core, core
+from elver.dynamics.quantities import tangent_inverse_dynamics
+from elver.dynamics.states import arrays
 from elver.errors import BadInput, ElverWarning
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import listed

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Imposed
-from elver.dynamics.core import arrays, as_state, core
+from elver.dynamics.core import core
+from elver.dynamics.states import arrays, as_state
 from elver.errors import ElverWarning
 from elver.lie import se3
 from elver.mechanism import Joint

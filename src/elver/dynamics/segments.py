@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -143,8 +144,9 @@ class Segments:
             back = slice(root - 1, None, -1)
             self._segment(at, list(rest[back]), list(phi[back]), first, n, (scheme, -1), active, starts)
             own[back] = np.arange(begin, self.frames)
-        for f, weight, density in zip(own, grid.weights, part.inertia(grid.s), strict=True):
-            self.inertia[f] = self.inertia[f] + np.diag(weight * density)
+        lumped = (grid.weights[:, None] * part.inertia(grid.s))[:, :, None] * np.eye(6)
+        for f, M in zip(own, lumped, strict=True):
+            self.inertia[f] = self.inertia[f] + M
         self.rods[part] = RodFrames(grid.s, grid.weights, own, grid.ends, root)
 
     def _segment(
@@ -173,6 +175,9 @@ class Segments:
         for i, (r, f) in enumerate(zip(self.rest, self.phi, strict=True)):
             rest[i, : len(r)] = r
             phi[i, : len(f), : f.shape[1]] = f
+        bend = np.zeros((len(self.rest), 12), dtype=np.int64)
+        for (_, first, count, _, n, _), (_, starts) in zip(segments, self.active, strict=True):
+            bend[first : first + count] = windows(np.any(phi[first : first + count, :, :n] != 0.0, axis=1), starts)
         active = np.zeros((max(len(segments), 1), 7), dtype=np.int64)
         slot_start = np.zeros_like(active)
         for k, (strains, starts) in enumerate(self.active):
@@ -190,6 +195,7 @@ class Segments:
             "fixed": floats(_steps(self.rest)),
             "rest": floats(rest),
             "phi": floats(phi),
+            "bend": ints(bend),
         }
 
     def polynomials(self) -> dict[str, Any]:
@@ -314,6 +320,17 @@ def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, Array]:
     rest = rod.rest_strain(points.ravel()).reshape(shape)
     phi = rod.functions(points.ravel()).reshape(shape)
     return np.einsum("i,mj,ijc->imc", h, C, rest), np.einsum("i,mj,ijk->imk", h, C, phi)
+
+
+def windows(used: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.int64]:
+    """First and end of what is ``used`` in each row between each two of ``starts``, (rows, 12)."""
+    found = np.zeros((len(used), 12), dtype=np.int64)
+    for k, (low, high) in enumerate(pairwise(starts)):
+        own = used[:, low:high]
+        some = own.any(axis=1)
+        found[:, 2 * k] = low + np.where(some, own.argmax(axis=1), 0)
+        found[:, 2 * k + 1] = np.where(some, high - own[:, ::-1].argmax(axis=1), low)
+    return found
 
 
 def _steps(rest: list[Array]) -> Array:

@@ -35,12 +35,13 @@ from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
-from elver.dynamics.core import Arrays, Core
+from elver.dynamics.core import Core
+from elver.dynamics.states import Arrays
 from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, Morison, PointWrench
 from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry, gauss, one_step, rest
 from elver.kernels.march import March
-from elver.kernels.strain_loads import strain_residual, strain_tangent
+from elver.kernels.strain_loads import point_slopes, strain_residual, strain_tangent
 from elver.lie import so3
 from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
 from elver.rods import Rod, SpaceIntegration
@@ -249,28 +250,36 @@ class SpectralCore(Core):
         _, matrix = self._evaluate(a, u, w, self.coordinates + self.rows, jets)
         self._strain_residual(a, u, np.zeros(self.coordinates + self.rows))
         p, work = self.program, self.work
+        point_slopes(
+            p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
+            p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, a.q, a.multipliers, u,
+            work.vector, work.hessian6, work.slope,
+        )  # fmt: skip
         strain_tangent(
             self.coordinates - self.n, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop,
-            p.rotor, p.point_block, p.point_phi, p.point_rest,
-            p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
-            a.q, a.multipliers, u, w, jets, work.vector, work.tendon_rate, work.hessian6, matrix,
+            p.rotor, p.point_block, p.point_phi, p.tendon_row, a.q, w, jets, work.slope, work.tendon_rate, matrix,
         )  # fmt: skip
         return matrix
 
+    @property
+    def along_tree(self) -> bool:
+        """Never: rods by collocation have equations of their own."""
+        return False
+
     def solve_static(self, scratch: March, *arguments: Any) -> int:
         """Newton for an equilibrium, in Python."""
-        function = entry.as_python(rest.solve_static)
-        return int(function(self._fill_residual, self._fill_tangent, (self.program, self.work), scratch, *arguments))
+        return self._solve(rest.solve_static, scratch, *arguments)
 
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps, in Python."""
-        function = entry.as_python(one_step.march_one_step)
-        return int(function(self._fill_residual, self._fill_tangent, (self.program, self.work), scratch, *arguments))
+        return self._solve(one_step.march_one_step, scratch, *arguments)
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps, in Python."""
-        function = entry.as_python(gauss.march_gauss)
-        return int(function(self._fill_residual, self._fill_tangent, (self.program, self.work), scratch, *arguments))
+        return self._solve(gauss.march_gauss, scratch, *arguments)
+
+    def _solve(self, function: Any, scratch: March, *arguments: Any) -> int:
+        return self.solve_in_python(function, self._fill_residual, _nothing, self._fill_matrix, scratch, *arguments)
 
     def _fill_residual(
         self, _: Any, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
@@ -278,8 +287,8 @@ class SpectralCore(Core):
         self._at = Arrays(base.copy(), twist.copy(), q.copy(), multipliers.copy())
         self.work.residual[:] = self.residual(self._at, u, jets)
 
-    def _fill_tangent(
-        self, _: Any, base: Array, q: Array, multipliers: Array, u: Array, columns: Array, w: Array, jets: int
+    def _fill_matrix(
+        self, _: Any, q: Array, multipliers: Array, u: Array, columns: Array, w: Array, jets: int
     ) -> None:
         """Weighted tangent at the last residual, with any body variations (δζ, δη, δη̇) of the base as columns."""
         units = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -300,9 +309,9 @@ class SpectralCore(Core):
     def _strain_residual(self, a: Arrays, u: Array, R: Array) -> None:
         p, work = self.program, self.work
         strain_residual(
-            self.coordinates - self.n, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction,
-            p.stop, p.rotor, p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
-            p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length,
+            self.coordinates - self.n, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.spring_rest,
+            p.friction, p.stop, p.rotor, p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi,
+            p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_length,
             p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, 3, work.vector, work.tendon_rate,
             work.tendon_span, R,
         )  # fmt: skip
@@ -545,6 +554,10 @@ def _fields(
         R=R,
         d_theta=d_theta,
     )
+
+
+def _nothing(*_: Any) -> None:
+    """The part of a tangent that is not taken apart here."""
 
 
 def _closure(target: Array, axes: Array, R_world: Array, p_world: Array) -> Closure:

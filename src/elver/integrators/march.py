@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, arrays, as_state, core
+from elver.dynamics.core import core
 from elver.dynamics.forward import closure_drift
+from elver.dynamics.states import Arrays, arrays, as_state
 from elver.integrators.explicit import Explicit
 from elver.integrators.gauss import Gauss
 from elver.integrators.method import Method, OneStep
 from elver.integrators.start import filtered_start
-from elver.kernels.march import march_for
 from elver.mechanism import Driven
 from elver.results.work import GAUSS_POINTS
 from elver.system import State, System
@@ -36,8 +36,7 @@ class March:
         self.system, self.method, self.signals = system, method, signals
         self.core = core(system).with_own_work()  # its own work space: the matrix in it lasts from chunk to chunk
         k = self.core
-        stages = method.stages if isinstance(method, Gauss) else 2
-        self.scratch = march_for(k.coordinates, k.n, k.rows, k.assembly.scale, stages)
+        self.scratch = k.march(method.stages if isinstance(method, Gauss) else 0)
         a = arrays(state)
         self.base, self.multipliers = a.base, a.multipliers
         self.q = np.vstack([a.q, a.q[2]])  # the last row is the pseudo-acceleration of generalized-α
@@ -45,6 +44,13 @@ class March:
         self.twist = a.twist
         self.divided: list[float] = []  # s, where steps that failed began
         self._take_rates(a.twist)
+
+    @property
+    def newton(self) -> str:
+        """How increments are found."""
+        if isinstance(self.method, Explicit):
+            return "none: explicit steps"
+        return "along the tree" if self.scratch.front.size else "dense matrix"
 
     def _take_rates(self, twist: Array) -> None:
         """Rates of the scheme from the body twist of the base and its rate."""
@@ -76,14 +82,17 @@ class March:
 
     def __getstate__(self) -> dict[str, Any]:
         # of the work space only what is remembered from step to step
-        work = self.core.work
-        return {**vars(self), "core": None, "kept": (work.matrix, work.pivots)}
+        scratch = self.scratch._replace(front=np.zeros(0, dtype=np.int64))  # addresses mean nothing elsewhere
+        return {**vars(self), "core": None, "scratch": scratch, "kept": self.core.kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         kept = state.pop("kept")
         vars(self).update(state)
         self.core = core(self.system).with_own_work()
-        self.core.work.matrix[...], self.core.work.pivots[...] = kept
+        stages = self.method.stages if isinstance(self.method, Gauss) else 0
+        self.scratch = self.scratch._replace(front=self.core.march(stages).front)
+        for own, told in zip(self.core.kept, kept, strict=True):
+            own[...] = told
 
     def save(self) -> tuple[Array, ...]:
         """Copies of the state, to come back to."""

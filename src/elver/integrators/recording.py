@@ -18,7 +18,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from elver.bodies import RigidBody
-from elver.dynamics.core import core, observe_states
+from elver.dynamics.core import core
+from elver.dynamics.quantities import observe_states
 from elver.errors import CannotWrite, ElverWarning, NotConverged
 from elver.integrators.adaptive import Adaptive
 from elver.integrators.gauss import Gauss
@@ -79,6 +80,7 @@ class Recorder:
             "elver_version": version("elver"),
             "conventions": "SI units, radians; six-vectors angular first; world z up; quaternions scalar first",
             "method": repr(method),
+            "newton": march.newton,
             "step": repr(step) if isinstance(step, Adaptive) else float(step),
             **_model(system, duration),
         }

@@ -29,8 +29,10 @@ from numpy.typing import NDArray
 
 from elver import integrators
 from elver.actuation import Imposed
-from elver.dynamics.core import Arrays, arrays, as_state, core, observe_states
+from elver.dynamics.core import core
+from elver.dynamics.quantities import observe_states
 from elver.dynamics.refinement import Refinement, refine
+from elver.dynamics.states import Arrays, arrays, as_state
 from elver.errors import BadInput, ElverWarning, positive
 from elver.integrators.adaptive import Adaptive
 from elver.integrators.method import Method

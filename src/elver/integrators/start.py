@@ -20,7 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core
+from elver.dynamics.core import Core
+from elver.dynamics.states import Arrays
 from elver.integrators.method import OneStep
 from elver.lie import so3
 

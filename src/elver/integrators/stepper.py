@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Signal
-from elver.dynamics.core import Observation, observe_states
 from elver.dynamics.forward import forward_dynamics
+from elver.dynamics.quantities import Observation, observe_states
 from elver.errors import BadInput, NotConverged, positive
 from elver.integrators.march import March
 from elver.integrators.method import Method, OneStep

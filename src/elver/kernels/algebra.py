@@ -84,36 +84,52 @@ def add_coad(out, i, scale, a, j, f, k):
 
 @kernel
 def lu_factor(a, pivots):
-    """LU with row pivoting in place; returns the smallest pivot divided by the largest (0 when singular)."""
+    """LU with row pivoting in place; returns the smallest pivot divided by the largest (0 when singular).
+
+    Four columns at a time: rows beyond are then read and written once for all four.
+    """
     n = a.shape[0]
     smallest = np.inf
     largest = 0.0
-    for k in range(n):
-        p = k
-        best = abs(a[k, k])
-        for i in range(k + 1, n):
-            if abs(a[i, k]) > best:
-                best = abs(a[i, k])
-                p = i
-        pivots[k] = p
-        if not best > 0.0:
-            return 0.0
-        smallest = min(smallest, best)
-        largest = max(largest, best)
-        if p != k:
-            for j in range(n):
-                swap = a[k, j]
-                a[k, j] = a[p, j]
-                a[p, j] = swap
-        inverse = 1.0 / a[k, k]
-        top = a[k]
-        for i in range(k + 1, n):
+    for first in range(0, n, 4):
+        last = min(first + 4, n)
+        for k in range(first, last):
+            p = k
+            best = abs(a[k, k])
+            for i in range(k + 1, n):
+                if abs(a[i, k]) > best:
+                    best = abs(a[i, k])
+                    p = i
+            pivots[k] = p
+            if not best > 0.0:
+                return 0.0
+            smallest = min(smallest, best)
+            largest = max(largest, best)
+            if p != k:
+                for j in range(n):
+                    swap = a[k, j]
+                    a[k, j] = a[p, j]
+                    a[p, j] = swap
+            inverse = 1.0 / a[k, k]
+            for i in range(k + 1, n):
+                factor = a[i, k] * inverse
+                a[i, k] = factor
+                for j in range(k + 1, last):
+                    a[i, j] -= factor * a[k, j]
+        if last == n:
+            break
+        for k in range(first + 1, last):
+            for i in range(first, k):
+                factor = a[k, i]
+                for j in range(last, n):
+                    a[k, j] -= factor * a[i, j]
+        u0, u1, u2, u3 = a[first], a[first + 1], a[first + 2], a[first + 3]
+        for i in range(last, n):
             row = a[i]
-            factor = row[k] * inverse
-            row[k] = factor
-            if factor != 0.0:
-                for j in range(k + 1, n):
-                    row[j] -= factor * top[j]
+            l0, l1, l2, l3 = row[first], row[first + 1], row[first + 2], row[first + 3]
+            if l0 != 0.0 or l1 != 0.0 or l2 != 0.0 or l3 != 0.0:
+                for j in range(last, n):
+                    row[j] -= l0 * u0[j] + l1 * u1[j] + l2 * u2[j] + l3 * u3[j]
     return smallest / largest
 
 

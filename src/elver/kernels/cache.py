@@ -55,11 +55,12 @@ def kernel(signature: Any) -> Any:
     Used bare, types are taken from the first call. Small helpers give their signature: Numba would otherwise
     compile a copy for every literal number they are called with. Kernels allocate nothing, so reference
     counting is off (``_nrt``), which halves their time. Fused multiply-add and reordered sums are allowed (they
-    let loops run in vector registers); NaN and infinity keep their meaning, so a broken number still shows.
+    let loops run in vector registers); NaN and infinity keep their meaning, so a broken number still shows. Python
+    goes on while a kernel runs: its arrays belong to one thread.
     """
     if callable(signature):
-        return _compile(signature, (), {})
-    return lambda function: _compile(function, (signature,), {})
+        return _compile(signature, (), {"nogil": True})
+    return lambda function: _compile(function, (signature,), {"nogil": True})
 
 
 def inner(signature: Any) -> Any:

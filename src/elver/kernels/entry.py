@@ -16,7 +16,9 @@ import numpy as np
 from numba import typeof, types
 
 from elver.kernels import (
+    algebra,
     articulated,
+    elimination,
     evaluate,
     explicit,
     gauss,
@@ -27,6 +29,7 @@ from elver.kernels import (
     section,
     shoot,
     static_shoot,
+    substitution,
     tangent,
 )
 from elver.kernels.program import smallest_program
@@ -35,10 +38,14 @@ from elver.kernels.warmup import ensure
 __all__ = [
     "accelerations",
     "as_python",
+    "back",
     "carry_columns",
     "compile_group",
+    "evaluate_frames",
+    "evaluate_matrix",
     "evaluate_residual",
     "evaluate_tangent",
+    "home",
     "join_segments",
     "march_explicit",
     "march_gauss",
@@ -73,8 +80,33 @@ def _residual_signature() -> Any:
 
 
 @cache
-def _tangent_signature() -> Any:
-    return types.void(_I1, _F2, _F2, _F1, _F1, _F2, _F1, _INT)
+def _frames_signature() -> Any:
+    return types.void(_I1, _F2, _F1, _F1, _INT)
+
+
+@cache
+def _matrix_signature() -> Any:
+    return types.void(_I1, _F2, _F1, _F1, _F2, _F1, _INT)
+
+
+@cache
+def _factor_signature() -> Any:
+    return _FLOAT(_F2, _I1)
+
+
+@cache
+def _substitute_signature() -> Any:
+    return types.void(_F2, _I1, _F1)
+
+
+@cache
+def _home_signature() -> Any:
+    return _FLOAT(_I1, _I1, _F2, _F1, _F1, _F2, _F1, _INT)
+
+
+@cache
+def _back_signature() -> Any:
+    return _FLOAT(_I1, _I1, _INT, _F1)
 
 
 class _Pointer(types.WrapperAddressProtocol):
@@ -95,12 +127,9 @@ class _Pointer(types.WrapperAddressProtocol):
 
 @cache
 def pointer(kernel: str) -> _Pointer:
-    """A kernel as an argument for other compiled code: "residual", "tangent" or "accelerations"."""
-    if kernel == "residual":
-        return _Pointer(evaluate.evaluate_residual, _residual_signature())
-    if kernel == "tangent":
-        return _Pointer(tangent.evaluate_tangent, _tangent_signature())
-    return _Pointer(articulated.accelerations, _accelerations_signature())
+    """A kernel as an argument for other compiled code, by its name in :data:`_POINTED`."""
+    function, make_signature = _POINTED[kernel]
+    return _Pointer(function, make_signature())
 
 
 @cache
@@ -116,14 +145,17 @@ def _shooting(function: Any, make_signature: Callable[[], Any]) -> Callable[...,
 
 @cache
 def _bare_solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Callable[..., int]:
-    pointers = types.FunctionType(_residual_signature()), types.FunctionType(_tangent_signature())
+    pointers = [types.FunctionType(_POINTED[name][1]()) for name in _OF_SOLVERS]
     signature = _INT(*pointers, _I1, _march(), *make_arguments())
     return _compiled(function, signature).entry_point
 
 
 @cache
-def _solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]]) -> Callable[..., int]:
-    entry, pointers = _bare_solver(function, make_arguments), (pointer("residual"), pointer("tangent"))
+def _solver(function: Any, make_arguments: Callable[[], tuple[Any, ...]], along_tree: bool) -> Callable[..., int]:
+    if along_tree:
+        ensure(("tree",), "elimination along the tree", 10)
+    names = _OF_SOLVERS if along_tree else (*_OF_SOLVERS[:5], "no home", "no back")
+    entry, pointers = _bare_solver(function, make_arguments), [pointer(name) for name in names]
     return lambda *arguments: entry(*pointers, *arguments)
 
 
@@ -132,7 +164,13 @@ def compile_group(group: str) -> None:
     if group == "residual":
         _plain(evaluate.evaluate_residual, _residual_signature)
     elif group == "tangent":
-        _plain(tangent.evaluate_tangent, _tangent_signature)
+        _plain(tangent.evaluate_frames, _frames_signature)
+        _plain(tangent.evaluate_matrix, _matrix_signature)
+        _plain(algebra.lu_factor, _factor_signature)
+        _plain(algebra.lu_solve, _substitute_signature)
+    elif group == "tree":
+        _plain(elimination.home, _home_signature)
+        _plain(substitution.back, _back_signature)
     elif group == "observe":
         _plain(observe.observe, _observe_signature)
     elif group == "statics":
@@ -164,7 +202,7 @@ def as_python(function: Any) -> Callable[..., Any]:
     names = {**source.__globals__, "unpack": lambda robot: robot}
     for name in source.__code__.co_names:
         inner = getattr(names.get(name), "py_func", None)
-        if inner is not None and inner.__code__.co_varnames[:1] == ("evaluate_residual",):
+        if inner is not None and inner.__code__.co_varnames[:1] in _CALL_BACK:
             names[name] = as_python(names[name])
     return FunctionType(source.__code__, names, source.__name__, source.__defaults__)
 
@@ -238,9 +276,38 @@ def evaluate_residual(*arguments: Any) -> None:
     _plain(evaluate.evaluate_residual, _residual_signature)(*arguments)
 
 
-def evaluate_tangent(*arguments: Any) -> None:
-    """:func:`elver.kernels.tangent.evaluate_tangent`."""
-    _plain(tangent.evaluate_tangent, _tangent_signature)(*arguments)
+def evaluate_frames(*arguments: Any) -> None:
+    """:func:`elver.kernels.tangent.evaluate_frames`."""
+    _plain(tangent.evaluate_frames, _frames_signature)(*arguments)
+
+
+def evaluate_matrix(*arguments: Any) -> None:
+    """:func:`elver.kernels.tangent.evaluate_matrix`."""
+    _plain(tangent.evaluate_matrix, _matrix_signature)(*arguments)
+
+
+def evaluate_tangent(
+    robot: Any, base: Any, q: Any, multipliers: Any, inputs: Any, base_columns: Any, weights: Any, jets: int
+) -> None:
+    """Both parts of the tangent, behind the residual at the same state."""
+    evaluate_frames(robot, base, multipliers, inputs, jets)
+    evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets)
+
+
+def home(*arguments: Any) -> float:
+    """:func:`elver.kernels.elimination.home`."""
+    return float(_along_tree(elimination.home, _home_signature)(*arguments))
+
+
+def back(*arguments: Any) -> float:
+    """:func:`elver.kernels.substitution.back`."""
+    return float(_along_tree(substitution.back, _back_signature)(*arguments))
+
+
+@cache
+def _along_tree(function: Any, make_signature: Callable[[], Any]) -> Callable[..., Any]:
+    ensure(("tree",), "elimination along the tree", 10)
+    return _plain(function, make_signature)
 
 
 def observe_states(*arguments: Any) -> None:
@@ -278,20 +345,20 @@ def move_nodes(*arguments: Any) -> None:
     _shooting(static_shoot.move_nodes, _move_nodes_signature)(*arguments)
 
 
-def solve_static(*arguments: Any) -> int:
-    """:func:`elver.kernels.rest.solve_static`, without its first two arguments."""
-    return _solver(rest.solve_static, _static_arguments)(*arguments)
+def solve_static(robot: Any, scratch: Any, *arguments: Any) -> int:
+    """:func:`elver.kernels.rest.solve_static`, without its functions."""
+    return _solver(rest.solve_static, _static_arguments, scratch.front.size > 0)(robot, scratch, *arguments)
 
 
 @cache
-def _one_step() -> Callable[..., int]:
+def _one_step(along_tree: bool) -> Callable[..., int]:
     ensure(("one-step",), "one-step methods", 10)
-    return _solver(one_step.march_one_step, _one_step_arguments)
+    return _solver(one_step.march_one_step, _one_step_arguments, along_tree)
 
 
-def march_one_step(*arguments: Any) -> int:
-    """:func:`elver.kernels.one_step.march_one_step`, without its first two arguments."""
-    return _one_step()(*arguments)
+def march_one_step(robot: Any, scratch: Any, *arguments: Any) -> int:
+    """:func:`elver.kernels.one_step.march_one_step`, without its functions."""
+    return _one_step(scratch.front.size > 0)(robot, scratch, *arguments)
 
 
 @cache
@@ -313,11 +380,28 @@ def accelerations(*arguments: Any) -> bool:
 
 
 @cache
-def _gauss() -> Callable[..., int]:
+def _gauss(along_tree: bool) -> Callable[..., int]:
     ensure(("gauss",), "Gauss steps", 20)
-    return _solver(gauss.march_gauss, _gauss_arguments)
+    return _solver(gauss.march_gauss, _gauss_arguments, along_tree)
 
 
-def march_gauss(*arguments: Any) -> int:
-    """:func:`elver.kernels.gauss.march_gauss`, without its first two arguments."""
-    return _gauss()(*arguments)
+def march_gauss(robot: Any, scratch: Any, *arguments: Any) -> int:
+    """:func:`elver.kernels.gauss.march_gauss`, without its functions."""
+    return _gauss(scratch.front.size > 0)(robot, scratch, *arguments)
+
+
+# What is passed on as a function pointer; a solver takes those of _OF_SOLVERS.
+_POINTED: dict[str, tuple[Any, Callable[[], Any]]] = {
+    "residual": (evaluate.evaluate_residual, _residual_signature),
+    "frames": (tangent.evaluate_frames, _frames_signature),
+    "matrix": (tangent.evaluate_matrix, _matrix_signature),
+    "factor": (algebra.lu_factor, _factor_signature),
+    "substitute": (algebra.lu_solve, _substitute_signature),
+    "home": (elimination.home, _home_signature),
+    "back": (substitution.back, _back_signature),
+    "no home": (elimination.no_home, _home_signature),
+    "no back": (substitution.no_back, _back_signature),
+    "accelerations": (articulated.accelerations, _accelerations_signature),
+}
+_OF_SOLVERS = ("residual", "frames", "matrix", "factor", "substitute", "home", "back")
+_CALL_BACK = {("evaluate_residual",), ("evaluate_frames",), ("substitute",)}

@@ -32,7 +32,8 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         residual[k] = 0.0
     impose(p.imposed, inputs, jets, q)
     registers(
-        p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, q, jets, w.register
+        p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, p.bend, q, jets,
+        w.register,
     )
     forward(
         p.segment, p.fixed, p.poly_size, base, twist, w.register, jets, w.pose, w.eta, w.acc, w.vector, w.scalar,
@@ -56,13 +57,13 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         inputs, w.pose, w.closure_end, w.span, w.tendon_span, w.force,
     )
     project(
-        offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
+        offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi, p.bend,
         w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,
     )
     strain_residual(
-        offset, p.component, p.block, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop, p.rotor,
-        p.muscle_input, p.muscle_force, p.point_block, p.point_phi, p.point_rest,
-        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_length, p.tendon_path, p.tendon_weight,
+        offset, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop, p.rotor,
+        p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi, p.point_bend, p.point_rest,
+        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_length, p.tendon_path, p.tendon_weight,
         q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, residual,
     )
     for j in range(p.imposed.shape[0]):

@@ -82,32 +82,25 @@ def frame_load_tangent(slide_frame, slide, drag_frame, drag, user_frame, user_ta
                 b[4, 6 + k] += f1
                 b[5, 6 + k] += f2
         for j in range(drag_frame.size):
-            f = drag_frame[j]
-            for k in range(6):
-                for i in range(6):
-                    v[0, i] = 1.0 if i == k else 0.0
-                twist_to_body(pose, f, v, 0, v, 1)
-                for i in range(6):
-                    v[2, i] = 0.0
-                    v[3, i] = 0.0
-                    for c in range(6):
-                        v[2, i] += drag[j, i, c] * v[1, c]
-                add_wrench_to_world(pose, f, v, 2, v, 3)
-                for i in range(6):
-                    B[f, i, 6 + k] += v[3, i]
+            _add_in_world(1.0, drag[j], 0, pose, drag_frame[j], B, 6, v)
     for j in range(user_frame.size):
-        f = user_frame[j]
-        for k in range(6):
-            for i in range(6):
-                v[0, i] = 1.0 if i == k else 0.0
-            twist_to_body(pose, f, v, 0, v, 1)
-            for part in range(2):
-                for i in range(6):
-                    v[2, i] = 0.0
-                    v[3, i] = 0.0
-                    for c in range(6):
-                        v[2, i] -= user_tangent[j, i, 6 * part + c] * v[1, c]
-                add_wrench_to_world(pose, f, v, 2, v, 3)
-                if part == 0 or jets == 3:
-                    for i in range(6):
-                        B[f, i, 6 * part + k] += v[3, i]
+        _add_in_world(-1.0, user_tangent[j], 0, pose, user_frame[j], B, 0, v)
+        if jets == 3:
+            _add_in_world(-1.0, user_tangent[j], 6, pose, user_frame[j], B, 6, v)
+
+
+@inner
+def _add_in_world(sign, slope, first, pose, f, B, at, v):
+    """B[f, :, at : at+6] += sign times six columns of ``slope``, from axes of the frame to the world."""
+    for k in range(6):
+        for i in range(6):
+            v[0, i] = 1.0 if i == k else 0.0
+        twist_to_body(pose, f, v, 0, v, 1)
+        for i in range(6):
+            v[2, i] = 0.0
+            v[3, i] = 0.0
+            for c in range(6):
+                v[2, i] += sign * slope[i, first + c] * v[1, c]
+        add_wrench_to_world(pose, f, v, 2, v, 3)
+        for i in range(6):
+            B[f, i, at + k] += v[3, i]

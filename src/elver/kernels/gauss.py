@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.base_motion import chart, mix_chart_columns, orthonormalise, shift, unwind
 from elver.kernels.cache import inner, kernel
 from elver.kernels.closures import closure_accelerations, closure_is_active, closure_rates
 from elver.kernels.evaluate import impose
-from elver.kernels.march import follow, is_far, is_small, record
+from elver.kernels.march import follow, is_far, is_small, record, solve, take
 from elver.kernels.robot import unpack
 
 __all__ = ["march_gauss"]
@@ -27,7 +26,8 @@ __all__ = ["march_gauss"]
 
 @kernel
 def march_gauss(
-    evaluate_residual, evaluate_tangent, robot, m, on_se3, tableau, times, inputs, given_base, given_twist,
+    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
+    on_se3, tableau, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, tolerance, iterations_max,
     out_q, out_base, out_twist, out_multipliers, out_iterations,
 ):
@@ -51,7 +51,8 @@ def march_gauss(
             if count >= 0:
                 break
             count = _newton_gauss(
-                evaluate_residual, evaluate_tangent, robot, m, on_se3, tableau, h, base, rates, q, multipliers,
+                evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
+                on_se3, tableau, h, base, rates, q, multipliers,
                 inputs[first:last], given_base[first:last], given_twist[first:last],
                 tolerance, iterations_max, careful,
             )
@@ -86,7 +87,10 @@ def march_gauss(
         else:
             follow(given_base[row], given_twist[row], m.base, m.twist)
         if multipliers.size > 0:
-            if not _project(evaluate_residual, evaluate_tangent, robot, m, q, multipliers, inputs[row]):
+            if not _project(
+                evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, robot, m, q, multipliers,
+                inputs[row],
+            ):
                 return step
             if offset > 0:
                 _rates_of(on_se3, m.base, m.twist, rates)
@@ -101,7 +105,8 @@ def march_gauss(
 
 @inner
 def _newton_gauss(
-    evaluate_residual, evaluate_tangent, robot, m, on_se3, tableau, h, base, rates, q, multipliers,
+    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
+    on_se3, tableau, h, base, rates, q, multipliers,
     inputs, given_base, given_twist, tolerance, iterations_max, careful,
 ):
     """Newton for the accelerations m.stage[0] of all stages; number of iterations, or -1.
@@ -131,6 +136,7 @@ def _newton_gauss(
     if careful == 1:
         memory[0], memory[1] = 1.0, -1.0
     previous, contraction, first = 0.0, memory[0], memory[0]
+    along_tree, pivot = m.front.size > 0, 0.0  # one stage and no closures: the base keeps its rows in body axes
     for count in range(1, iterations_max + 1):
         fresh, size = False, 0.0
         while True:
@@ -144,15 +150,22 @@ def _newton_gauss(
                         m.weights[2] = 1.0 if i == j else 0.0
                         if offset > 0:
                             mix_chart_columns(on_se3, m.stage[2, i], m)
-                        evaluate_tangent(
-                            robot, m.base, m.q, m.stage_multipliers[i], inputs[i], m.mixed, m.weights, 3
-                        )
+                        if along_tree:
+                            pivot = take(
+                                evaluate_frames, evaluate_matrix, factor, home, robot, m, m.base, m.q,
+                                m.stage_multipliers[i], inputs[i], m.mixed, 3,
+                            )
+                            continue
+                        evaluate_frames(robot, m.base, m.stage_multipliers[i], inputs[i], 3)
+                        evaluate_matrix(robot, m.q, m.stage_multipliers[i], inputs[i], m.mixed, m.weights, 3)
                         # closures: from h² ā_ij J, at the level of position, to h a_ij J
                         ratio = m.weights[1] / m.weights[0]
                         _put_block(
                             on_se3, offset, m.base, work.matrix, i, j, coordinates, ratio, program.row_soft, m.big
                         )
-                if lu_factor(m.big, m.big_pivots) < 1e-300:
+                if not along_tree:
+                    pivot = factor(m.big, m.big_pivots)
+                if pivot < 1e-300:
                     memory[1] = -1.0
                     return -1
                 memory[1], fresh = h, True
@@ -166,14 +179,17 @@ def _newton_gauss(
                 for j in range(program.row_soft.size):
                     if program.row_soft[j] > 0.0:
                         work.residual[coordinates + j] = m.stage_multipliers[i, j]
-                if offset > 0 and on_se3 == 0:
+                if offset > 0 and on_se3 == 0 and not along_tree:
                     # rows of the base in the chart of the unknowns: moments in body axes, forces in world axes
                     f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
                     for k in range(3):
                         work.residual[3 + k] = m.base[k, 0] * f0 + m.base[k, 1] * f1 + m.base[k, 2] * f2
                 for k in range(size_of):
                     m.big_step[i * size_of + k] = -work.residual[k]
-            lu_solve(m.big, m.big_pivots, m.big_step)
+            if along_tree:
+                solve(substitute, back, robot, m, 3, m.big_step)
+            else:
+                substitute(m.big, m.big_pivots, m.big_step)
             size = 0.0
             for i in range(s):
                 for k in range(coordinates):
@@ -189,12 +205,12 @@ def _newton_gauss(
             contraction = size / previous
             if count == 2:
                 first = contraction
-        factor = 1.0 if size < 1.0 else 1.0 / size
+        part = 1.0 if size < 1.0 else 1.0 / size
         for i in range(s):
             for k in range(coordinates):
-                now[i, k] += factor * m.big_step[i * size_of + k]
+                now[i, k] += part * m.big_step[i * size_of + k]
             for k in range(rows):
-                m.stage_multipliers[i, k] += factor * m.big_step[i * size_of + coordinates + k]
+                m.stage_multipliers[i, k] += part * m.big_step[i * size_of + coordinates + k]
         if is_small(size, contraction, previous, fresh, tolerance):
             memory[0] = min(max(first, 1e-3), 0.9)
             if first > 0.02:
@@ -204,7 +220,7 @@ def _newton_gauss(
             return count
         if fresh and contraction > 0.1:
             memory[1] = -1.0
-        previous = size * factor
+        previous = size * part
     memory[1] = -1.0
     return -1
 
@@ -260,7 +276,7 @@ def _put_block(on_se3, offset, base, matrix, i, j, coordinates, ratio, row_soft,
 
 
 @inner
-def _project(evaluate_residual, evaluate_tangent, robot, m, q, multipliers, u):
+def _project(evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, robot, m, q, multipliers, u):
     """Put the end of a step (m.base, m.twist, q) back on the closures: δ = -M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ Ψ, then the velocity."""
     program, work = unpack(robot)
     coordinates, matrix = m.total.size, work.matrix
@@ -272,11 +288,12 @@ def _project(evaluate_residual, evaluate_tangent, robot, m, q, multipliers, u):
     for it in range(6):
         evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
         if it == 0:
-            evaluate_tangent(robot, m.base, q, multipliers, u, m.columns, m.weights, 3)
+            evaluate_frames(robot, m.base, multipliers, u, 3)
+            evaluate_matrix(robot, q, multipliers, u, m.columns, m.weights, 3)
             for i in range(coordinates, matrix.shape[0]):
                 for k in range(coordinates):
                     matrix[i, k] = matrix[k, i]
-            if lu_factor(matrix, work.pivots) < 1e-300:
+            if factor(matrix, work.pivots) < 1e-300:
                 return False
         gap = 0.0
         for k in range(m.step.size):
@@ -289,7 +306,7 @@ def _project(evaluate_residual, evaluate_tangent, robot, m, q, multipliers, u):
         # a first correction always, then until only rounding is left
         if it > 0 and not gap > 1e-13:
             break
-        lu_solve(matrix, work.pivots, m.step)
+        substitute(matrix, work.pivots, m.step)
         for k in range(q.shape[1]):
             q[0, k] += m.step[offset + k]
         if offset > 0:
@@ -297,7 +314,7 @@ def _project(evaluate_residual, evaluate_tangent, robot, m, q, multipliers, u):
     closure_rates(program.closure_frame, program.closure_rows, work.closure, work.eta, m.step, coordinates)
     for k in range(m.step.size):
         m.step[k] = -m.step[k] if k >= coordinates else 0.0
-    lu_solve(matrix, work.pivots, m.step)
+    substitute(matrix, work.pivots, m.step)
     for k in range(q.shape[1]):
         q[1, k] += m.step[offset + k]
     for k in range(offset):
@@ -317,7 +334,7 @@ def _project(evaluate_residual, evaluate_tangent, robot, m, q, multipliers, u):
     )
     for k in range(m.step.size):
         m.step[k] = -work.residual[k]
-    lu_solve(matrix, work.pivots, m.step)
+    substitute(matrix, work.pivots, m.step)
     for k in range(q.shape[1]):
         q[2, k] += m.step[offset + k]
     for k in range(offset):

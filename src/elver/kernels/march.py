@@ -3,8 +3,10 @@
 The solvers are :mod:`elver.kernels.rest` (equilibria), :mod:`elver.kernels.one_step` (Newmark's family) and
 :mod:`elver.kernels.gauss`. In the last two, matrices are kept from step to step as long as Newton contracts well with
 them; a step that fails from the present acceleration is tried once more from the present velocity. Functions return a
-status and never raise. Residual and tangent come in as function pointers (see :mod:`elver.kernels.entry`): a solver
-that contained their bodies would be optimised with them once more, which takes six times as long to compile.
+status and never raise. Residual, the two parts of the tangent, LU and its substitution, and the two ways of the
+elimination along the tree come in as function pointers (see :mod:`elver.kernels.entry`): a solver that contained their
+bodies would be optimised with them once more, which takes six times as long to compile, and two solvers in one process
+might then differ in the last bit from the same two in another order.
 """
 
 from __future__ import annotations
@@ -14,12 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.kernels.cache import kernel
+from elver.kernels.cache import inner, kernel
+from elver.kernels.robot import unpack
 
-__all__ = ["March", "follow", "is_far", "is_small", "march_for", "record"]
+__all__ = ["March", "follow", "is_far", "is_small", "march_for", "record", "solve", "take"]
 
 Floats = NDArray[np.float64]
 
+# Of what it is compared with: below this a local pivot of the elimination along the tree costs digits of the increment.
+_LEAST_PIVOT = 1e-7
 _ASIDE = 0.3  # of the unit of a coordinate: rad in a joint, or of bending over a rod
 
 
@@ -43,11 +48,20 @@ class March(NamedTuple):
     big: Floats  # (stages unknowns, stages unknowns)
     big_step: Floats  # (stages unknowns,)
     big_pivots: NDArray[np.int64]
-    memory: Floats  # (3,) from step to step: contraction of Newton, step of the matrix, step of the last stages
+    memory: Floats  # (4,) from step to step: contraction of Newton, step of the matrix, step of the last stages, and
+    #                  where the factors are: 1 in the front of the elimination, 0 in the matrix
+    front: NDArray[np.int64]  # table of the elimination along the tree (:mod:`.elimination`), empty where not used
 
 
-def march_for(coordinates: int, n: int, rows: int, scale: Floats, stages: int) -> March:
-    """Scratch arrays for ``coordinates`` unknowns (base and strains), of which ``n`` strains, and ``rows``."""
+def march_for(
+    coordinates: int, n: int, rows: int, scale: Floats, stages: int = 0, front: NDArray[np.int64] | None = None
+) -> March:
+    """Scratch arrays for ``coordinates`` unknowns (base and strains), of which ``n`` strains, and ``rows``.
+
+    ``stages`` of a Gauss method, 0 for other solvers. With the table of a ``front`` increments are found by elimination
+    along the tree.
+    """
+    size = 0 if front is not None else stages * (coordinates + rows)
     return March(
         q=np.zeros((3, n)),
         base=np.zeros((4, 3)),
@@ -61,13 +75,46 @@ def march_for(coordinates: int, n: int, rows: int, scale: Floats, stages: int) -
         scale=np.array(scale, dtype=float),
         small=np.zeros((5, 3, 3)),
         stumpff=np.zeros(12),
-        stage=np.zeros((4, stages, coordinates)),
+        stage=np.zeros((4, stages or 2, coordinates)),
         stage_multipliers=np.zeros((stages, rows)),
-        big=np.zeros((stages * (coordinates + rows), stages * (coordinates + rows))),
+        big=np.zeros((size, size)),
         big_step=np.zeros(stages * (coordinates + rows)),
-        big_pivots=np.zeros(stages * (coordinates + rows), dtype=np.int64),
-        memory=np.array([1.0, -1.0, -1.0]),
+        big_pivots=np.zeros(size, dtype=np.int64),
+        memory=np.array([1.0, -1.0, -1.0, 0.0]),
+        front=np.zeros(0, dtype=np.int64) if front is None else front,
     )
+
+
+@inner
+def take(evaluate_frames, evaluate_matrix, factor, home, robot, m, base, q, multipliers, inputs, columns, jets):
+    """Factors of the Newton matrix at the state of the last residual; its smallest pivot, relative, 0 where singular.
+
+    Along the tree where that is asked for; where a part by itself is loose, by the matrix.
+    """
+    p, work = unpack(robot)
+    evaluate_frames(robot, base, multipliers, inputs, jets)
+    if m.front.size > 0:
+        if home(robot, m.front, q, multipliers, inputs, columns, m.weights, jets) > _LEAST_PIVOT:
+            m.memory[3] = 1.0
+            return 1.0
+        evaluate_frames(robot, base, multipliers, inputs, jets)
+    m.memory[3] = 0.0
+    evaluate_matrix(robot, q, multipliers, inputs, columns, m.weights, jets)
+    if m.weights[2] == 0.0:  # rows of imposed coordinates, which the weights leave empty
+        for j in range(p.imposed.shape[0]):
+            k = work.matrix.shape[0] - multipliers.size - q.shape[1] + p.imposed[j, 0]
+            work.matrix[k, k] = 1.0
+    return factor(work.matrix, work.pivots)
+
+
+@inner
+def solve(substitute, back, robot, m, jets, x):
+    """x = A⁻¹ x with the factors of the last :func:`take`; largest rotation of a frame, where that is known."""
+    _, work = unpack(robot)
+    if m.memory[3] == 1.0:
+        return back(robot, m.front, jets, x)
+    substitute(work.matrix, work.pivots, x)
+    return 0.0
 
 
 @kernel

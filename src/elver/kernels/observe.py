@@ -26,7 +26,7 @@ def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation
     v = w.vector
     for t in range(base.shape[0]):
         registers(
-            p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi,
+            p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, p.bend,
             q[t], jets, w.register,
         )
         forward(
@@ -67,7 +67,7 @@ def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation
             for i in range(first, first + count):
                 kinetic += 0.5 * p.rotor[i] * q[t, 1, i] ** 2
                 x = q[t, 0, i] - p.spring_rest[i]
-                for k in range(count):
+                for k in range(p.law[i, 0], p.law[i, 1]):
                     elastic += 0.5 * x * p.K_elastic[i, k] * (q[t, 0, first + k] - p.spring_rest[first + k])
                 if p.stop[i, 2] != 0.0:
                     elastic += 0.5 * p.stop[i, 2] * beyond(q[t, 0, i], p.stop[i]) ** 2
@@ -86,6 +86,6 @@ def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation
                 multipliers, inputs[t], w.pose, w.closure_end, w.span, w.tendon_span, w.force,
             )
             tendon_lengths(
-                p.component, p.block, p.point_block, p.point_phi, p.point_rest, p.tendon_path, p.tendon_weight, q[t], v,
-                w.tendon_span, length[t],
+                p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_reach,
+                p.tendon_path, p.tendon_weight, q[t], v, w.tendon_span, length[t],
             )

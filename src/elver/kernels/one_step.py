@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.base_motion import orthonormalise, retract, unwind
 from elver.kernels.cache import inner, kernel
 from elver.kernels.evaluate import impose
-from elver.kernels.march import follow, is_far, is_small, record
+from elver.kernels.march import follow, is_far, is_small, record, solve, take
 from elver.kernels.robot import unpack
 
 __all__ = ["march_one_step"]
@@ -21,7 +20,8 @@ __all__ = ["march_one_step"]
 
 @kernel
 def march_one_step(
-    evaluate_residual, evaluate_tangent, robot, m, on_se3, scheme, times, inputs, given_base, given_twist,
+    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
+    on_se3, scheme, times, inputs, given_base, given_twist,
     base, rates, q, multipliers, tolerance, iterations_max,
     out_q, out_base, out_twist, out_multipliers, out_iterations,
 ):
@@ -57,7 +57,8 @@ def march_one_step(
             for k in range(multipliers.size):
                 multipliers[k] = out_multipliers[step, k]
             count = _newton_step(
-                evaluate_residual, evaluate_tangent, robot, m, on_se3, a, b, h, base, rates, q, multipliers,
+                evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
+                on_se3, a, b, h, base, rates, q, multipliers,
                 inputs[step + 1], given_base[step + 1], given_twist[step + 1], tolerance, iterations_max, careful,
             )
         if count < 0:
@@ -88,7 +89,8 @@ def march_one_step(
 
 @inner
 def _newton_step(
-    evaluate_residual, evaluate_tangent, robot, m, on_se3, a, b, h, base, rates, q, multipliers,
+    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
+    on_se3, a, b, h, base, rates, q, multipliers,
     u, given_base, given_twist, tolerance, iterations_max, careful,
 ):
     """Newton for the increment m.total of one step; number of iterations, or -1.
@@ -119,14 +121,16 @@ def _newton_step(
         fresh, size = False, 0.0
         while True:
             if abs(memory[1] - h) > 1e-9 * h:
-                evaluate_tangent(robot, m.base, m.q, multipliers, u, m.columns, m.weights, 3)
-                if lu_factor(work.matrix, work.pivots) < 1e-300:
+                pivot = take(
+                    evaluate_frames, evaluate_matrix, factor, home, robot, m, m.base, m.q, multipliers, u, m.columns, 3
+                )
+                if pivot < 1e-300:
                     memory[1] = -1.0
                     return -1
                 memory[1], fresh = h, True
             for k in range(m.step.size):
                 m.step[k] = -work.residual[k]
-            lu_solve(work.matrix, work.pivots, m.step)
+            solve(substitute, back, robot, m, 3, m.step)
             size = 0.0
             for k in range(coordinates):
                 value = abs(m.step[k]) / m.scale[k]
@@ -141,11 +145,11 @@ def _newton_step(
             contraction = size / previous
             if count == 2:
                 first = contraction
-        factor = 1.0 if size < 1.0 else 1.0 / size
+        part = 1.0 if size < 1.0 else 1.0 / size
         for k in range(coordinates):
-            m.total[k] += factor * m.step[k]
+            m.total[k] += part * m.step[k]
         for k in range(multipliers.size):
-            multipliers[k] += factor * m.step[coordinates + k]
+            multipliers[k] += part * m.step[coordinates + k]
         if is_small(size, contraction, previous, fresh, tolerance):
             memory[0] = min(max(first, 1e-3), 0.9)
             if first > 0.02:
@@ -155,7 +159,7 @@ def _newton_step(
             return count
         if fresh and contraction > 0.1:
             memory[1] = -1.0
-        previous = size * factor
+        previous = size * part
     memory[1] = -1.0
     return -1
 

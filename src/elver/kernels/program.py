@@ -46,6 +46,7 @@ class Program(NamedTuple):
     fixed: Floats  # (intervals, 4, 3) rows of R, then p, of the step of an offset
     rest: Floats  # (intervals, moments, 6)
     phi: Floats  # (intervals, moments, most coordinates of a segment)
+    bend: Ints  # (intervals, 12) first and end of the own coordinates of each free strain that bend an interval
     poly_size: Ints  # (polynomials, 2): moments, operations
     poly_pair: Ints  # (polynomials, operations, 2): registers of the bracket
     poly_beta: Floats  # (polynomials, operations)
@@ -59,6 +60,7 @@ class Program(NamedTuple):
     load_follows: Ints  # (loads,) 1 when fixed to the section, 0 when fixed in the world
     load_wrench: Floats  # (loads, 6) couple and force at the frame's origin
     block: Ints  # (blocks, 3) first coordinate and number of coordinates of each rod and joint, 1 if a law acts on them
+    law: Ints  # (n, 2) first and end of the columns of K_elastic and D_elastic that are not zero
     K_elastic: Floats  # (n, most of a block) rows of coordinates, columns of their block
     D_elastic: Floats  # (n, most of a block)
     spring_rest: Floats  # (n,) coordinate at which its spring is slack
@@ -77,10 +79,12 @@ class Program(NamedTuple):
     user_frame: Ints  # (users,) frames with a wrench from outside, given in Work.user_wrench
     point_block: Ints  # (points,)
     point_phi: Floats  # (points, most of a block) functions at the quadrature points
+    point_bend: Ints  # (points, 12) as bend
     point_rest: Floats  # (points, 6)
     tendon_input: Ints  # (tendons,)
     tendon_factor: Floats  # (tendons,) tension per unit of input
     tendon_row: Ints  # (tendons,) multiplier that is its tension, or -1 when the input is
+    tendon_reach: Ints  # (tendons, 4) first and end of its points and of the coordinates of their rods
     tendon_length: Floats  # (tendons,) length at rest
     tendon_path: Floats  # (tendons, points, 6): D, D'
     tendon_weight: Floats  # (tendons, points) quadrature weights, zero where the tendon is not
@@ -89,6 +93,7 @@ class Program(NamedTuple):
     span_point: Floats  # (spans, 2, 3) the guides in those frames
     span_slot: Ints  # (spans, 2)
     muscle_input: Ints  # (muscles,)
+    muscle_reach: Ints  # (muscles, 2) first and end of the coordinates that it drives
     muscle_force: Floats  # (muscles, n) ∫ ΦᵀBᵀ Λ_act ds for a unit input
     closure_frame: Ints  # (closures, 2) leader (-1: the world) and follower
     closure_pose: Floats  # (closures, 2, 4, 3) rows of R, then p, of the joint's frames in those frames
@@ -140,6 +145,7 @@ class Work(NamedTuple):
     effort: Floats  # (imposed,) what imposes the motion of a coordinate
     hessian6: Floats  # (6, 6)
     tendon_rate: Floats  # (tendons, n) ∂length/∂q
+    slope: Floats  # (points, 6, 6) of the stress of all tendons with the strain, weighted
     residual: Floats  # (coordinates + rows,)
     matrix: Floats  # (coordinates + rows, coordinates + rows)
     pivots: Ints
@@ -197,6 +203,7 @@ def work_for(program: Program) -> Work:
         effort=np.zeros(program.imposed.shape[0]),
         hessian6=np.zeros((6, 6)),
         tendon_rate=np.zeros((max(program.tendon_input.size, 1), n)),
+        slope=np.zeros((program.point_rest.shape[0], 6, 6)),
         residual=np.zeros(coordinates + rows),
         matrix=np.zeros((coordinates + rows, coordinates + rows)),
         pivots=np.zeros(coordinates + rows, dtype=np.int64),
@@ -224,6 +231,7 @@ def smallest_program() -> Program:
         fixed=floats(1, 4, 3),
         rest=rest,
         phi=np.ones((1, 1, 1)),
+        bend=np.array([[0, 1, *[0] * 10]]),
         poly_size=np.array([[1, 1]]),
         poly_pair=ints(1, 1, 2),
         poly_beta=floats(1, 1),
@@ -237,6 +245,7 @@ def smallest_program() -> Program:
         load_follows=ints(0),
         load_wrench=floats(0, 6),
         block=np.array([[0, 1, 1]]),
+        law=np.array([[0, 1]]),
         K_elastic=np.eye(1),
         D_elastic=floats(1, 1),
         spring_rest=floats(1),
@@ -255,10 +264,12 @@ def smallest_program() -> Program:
         user_frame=ints(0),
         point_block=ints(1),
         point_phi=np.ones((1, 1)),
+        point_bend=np.array([[0, 1, *[0] * 10]]),
         point_rest=rest[0],
         tendon_input=ints(0),
         tendon_factor=floats(0),
         tendon_row=ints(0),
+        tendon_reach=ints(0, 4),
         tendon_length=floats(0),
         tendon_path=floats(0, 1, 6),
         tendon_weight=floats(0, 1),
@@ -267,6 +278,7 @@ def smallest_program() -> Program:
         span_point=floats(0, 2, 3),
         span_slot=ints(0, 2),
         muscle_input=ints(0),
+        muscle_reach=ints(0, 2),
         muscle_force=floats(0, 1),
         closure_frame=ints(0, 2),
         closure_pose=floats(0, 2, 4, 3),

@@ -209,10 +209,12 @@ def compose(pose, f, local, out, i):
 
 
 @inner
-def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, rest, moment_phi, q, jets, register):
+def registers(
+    segment, component, poly_size, poly_pair, poly_beta, poly_linear, rest, moment_phi, bend, q, jets, register
+):
     """Moments of the strain and the Lie polynomial, with time rates, for every interval."""
     for s in range(segment.shape[0]):
-        first, count, poly = segment[s, 3], segment[s, 4], segment[s, 5]
+        first, poly = segment[s, 3], segment[s, 5]
         if segment[s, 9] == 0:
             continue
         if segment[s, 9] == 1:
@@ -221,8 +223,9 @@ def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, 
                 r, phi = register[i], moment_phi[i, 0]
                 for jet in range(jets):
                     r[jet, 0], r[jet, 1], r[jet, 2] = 0.0, 0.0, 0.0
-                    for k in range(count):
-                        r[jet, component[first + k]] += phi[k] * q[jet, first + k]
+                    for slot in range(3):
+                        for k in range(bend[i, 2 * slot], bend[i, 2 * slot + 1]):
+                            r[jet, component[first + k]] += phi[k] * q[jet, first + k]
             continue
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
@@ -234,9 +237,15 @@ def registers(segment, component, poly_size, poly_pair, poly_beta, poly_linear, 
                     r[3 * m, c] = rest[i, m, c]
                     r[3 * m + 1, c] = 0.0
                     r[3 * m + 2, c] = 0.0
-                for jet in range(jets):
-                    for k in range(count):
-                        r[3 * m + jet, component[first + k]] += phi[k] * q[jet, first + k]
+                for slot in range(6):
+                    low, high = bend[i, 2 * slot], bend[i, 2 * slot + 1]
+                    if low < high:
+                        c = component[first + low]
+                        for jet in range(jets):
+                            total = 0.0
+                            for k in range(low, high):
+                                total += phi[k] * q[jet, first + k]
+                            r[3 * m + jet, c] += total
             for o in range(operations):
                 out = 3 * (moments + o)
                 for jet in range(jets):
@@ -482,7 +491,7 @@ def backward(
 
 @inner
 def project(
-    offset, segment, component, poly_size, poly_pair, poly_beta, poly_linear, moment_phi, register, pose, force,
+    offset, segment, component, poly_size, poly_pair, poly_beta, poly_linear, moment_phi, bend, register, pose, force,
     bar, v, c, cs, residual,
 ):
     """Sum the wrenches from the tips to the base and project them on the coordinates, into ``residual``.
@@ -491,7 +500,7 @@ def project(
     """
     for s in range(segment.shape[0] - 1, -1, -1):
         parent, start, intervals = segment[s, 0], segment[s, 1], segment[s, 2]
-        first, count, poly, kind = segment[s, 3], segment[s, 4], segment[s, 5], segment[s, 9]
+        first, poly, kind = segment[s, 3], segment[s, 5], segment[s, 9]
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
         last = 3 * (moments + operations - 1)
@@ -504,8 +513,9 @@ def project(
                 wrench_to_body(pose, before, force, i + 1, v, 0)
                 phi = moment_phi[i, 0]
                 _turn_transposed(r, last, r[r.shape[0] - 1], v)
-                for k in range(count):
-                    residual[offset + first + k] += phi[k] * v[1, component[first + k]]
+                for slot in range(3):
+                    for k in range(bend[i, 2 * slot], bend[i, 2 * slot + 1]):
+                        residual[offset + first + k] += phi[k] * v[1, component[first + k]]
             elif kind == 2:
                 wrench_to_body(pose, before, force, i + 1, v, 0)
                 dual_stumpff(r, last, 1, cs, c)
@@ -515,9 +525,13 @@ def project(
                 add_tangent_transposed(c, r, last, v, bar, moments + operations - 1)
                 reverse(moments, operations, pair, beta, linear, r, bar)
                 for m in range(moments):
-                    phi, out = moment_phi[i, m], bar[m]
-                    for k in range(count):
-                        residual[offset + first + k] += phi[k] * out[component[first + k]]
+                    phi = moment_phi[i, m]
+                    for slot in range(6):
+                        low, high = bend[i, 2 * slot], bend[i, 2 * slot + 1]
+                        if low < high:
+                            value = bar[m, component[first + low]]
+                            for k in range(low, high):
+                                residual[offset + first + k] += phi[k] * value
             for k in range(6):
                 force[before, k] += force[i + 1, k]
     if offset > 0:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.base_motion import retract
 from elver.kernels.cache import kernel
+from elver.kernels.march import solve, take
 from elver.kernels.robot import unpack
 
 __all__ = ["solve_static"]
@@ -18,7 +18,8 @@ __all__ = ["solve_static"]
 
 @kernel
 def solve_static(
-    evaluate_residual, evaluate_tangent, robot, m, base, twist, q, multipliers, inputs, energy, tolerance, largest,
+    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
+    base, twist, q, multipliers, inputs, energy, tolerance, largest,
     history,
 ):
     """Newton for R = 0 at rest in the frame of the base, in place on base (4, 3), q (3, n), multipliers.
@@ -56,29 +57,28 @@ def solve_static(
             return -3
         if norm < tolerance:
             return it
-        evaluate_tangent(robot, base, q, multipliers, inputs, m.columns, m.weights, jets)
-        if jets == 3:  # rows of imposed coordinates, which the weights leave empty
-            for j in range(p.imposed.shape[0]):
-                work.matrix[offset + p.imposed[j, 0], offset + p.imposed[j, 0]] = 1.0
-        if lu_factor(work.matrix, work.pivots) < 1e-300:
+        pivot = take(
+            evaluate_frames, evaluate_matrix, factor, home, robot, m, base, q, multipliers, inputs, m.columns, jets
+        )
+        if pivot < 1e-300:
             return -2
         step = m.step
         for k in range(step.size):
             step[k] = -work.residual[k]
-        lu_solve(work.matrix, work.pivots, step)
-        size = 0.0
+        # many short rods turn far together: what counts is the rotation of the farthest frame
+        size = solve(substitute, back, robot, m, jets, step)
         for k in range(coordinates):
             size = max(size, abs(step[k]) / m.scale[k])
         if not np.isfinite(size):
             return -2
-        factor = 1.0 if size <= largest else largest / size
+        part = 1.0 if size <= largest else largest / size
         for k in range(n):
-            q[0, k] += factor * step[offset + k]
+            q[0, k] += part * step[offset + k]
         for k in range(multipliers.size):
-            multipliers[k] += factor * step[coordinates + k]
+            multipliers[k] += part * step[coordinates + k]
         if offset > 0:
             for k in range(6):
-                step[k] *= factor
+                step[k] *= part
             retract(1, base, step, m.twist, 0.0, 0.0, m, m.base, m.twist)
             for i in range(4):
                 for k in range(3):

@@ -29,9 +29,9 @@ from elver.kernels.interval import add_hat, columns, curvature, world_columns, w
 from elver.kernels.recursion import dual_stumpff, first_moment, has_inertia, to_world, wrench_to_body
 from elver.kernels.robot import unpack
 from elver.kernels.spans import span_couplings, span_tangent
-from elver.kernels.strain_loads import strain_tangent
+from elver.kernels.strain_loads import point_slopes, strain_tangent
 
-__all__ = ["evaluate_tangent", "tangent_backward", "world_inertia"]
+__all__ = ["base_columns_in_world", "evaluate_frames", "evaluate_matrix", "tangent_backward", "world_inertia"]
 
 
 @inner("UniTuple(f8, 9)(f8[:,::1], i8, i8, f8[:,:,::1], i8)")
@@ -186,27 +186,14 @@ def tangent_backward(
 
 
 @kernel
-def evaluate_tangent(robot, base, q, multipliers, inputs, base_columns, weights, jets):
-    """work.matrix = weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'', with closure rows and columns.
+def evaluate_frames(robot, base, multipliers, inputs, jets):
+    """work.stiffness = [K D M] of each frame by itself, of all that acts on frames and between two of them.
 
     Taken at the state of the last :func:`elver.kernels.evaluate.evaluate_residual`, whose poses and summed wrenches are
-    in the work of ``robot``. ``base_columns`` (18, 6): body variations (δζ, δη, δη') of the base per unknown of it.
+    in the work of ``robot``.
     """
     p, w = unpack(robot)
-    matrix = w.matrix
-    segment, active, slot_start, poly_size, moment_phi = p.segment, p.active, p.slot_start, p.poly_size, p.phi
-    poly_pair, poly_beta, poly_linear, paths, frame_slot = p.poly_pair, p.poly_beta, p.poly_linear, p.path, p.frame_slot
-    register, pose, eta, acc, force, B = w.register, w.pose, w.eta, w.acc, w.force, w.stiffness
-    column, z, hessian, u, y, U, rows = w.column, w.local, w.hessian, w.combined, w.reaction, w.prefix, w.prefix_row
-    row, bar, dbar, v, dual, cs, maps = (
-        w.row, w.adjoint, w.column_adjoint, w.vector, w.scalar, w.stumpff, w.tangent_map
-    )  # fmt: skip
-    own_rows, own_columns = w.own_rows, w.own_columns
-    offset = 6 * p.free[0]
-    for i in range(matrix.shape[0]):
-        for k in range(matrix.shape[1]):
-            matrix[i, k] = 0.0
-    # Matrices of single frames
+    pose, eta, B, v = w.pose, w.eta, w.stiffness, w.vector
     tangent_backward(
         p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, pose, eta, B, v,
@@ -223,6 +210,29 @@ def evaluate_tangent(robot, base, q, multipliers, inputs, base_columns, weights,
         p.span_tendon, p.span_frame, p.span_point, p.tendon_input, p.tendon_factor, p.tendon_row, base, multipliers,
         inputs, pose, w.closure_end, w.span, v, w.span_stiffness, B,
     )
+
+
+@kernel
+def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
+    """work.matrix = weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'', with closure rows and columns.
+
+    Behind :func:`evaluate_frames`, whose matrices are summed here. ``base_columns`` (18, 6): body variations
+    (δζ, δη, δη') of the base per unknown of it.
+    """
+    p, w = unpack(robot)
+    matrix = w.matrix
+    segment, active, slot_start, poly_size, moment_phi = p.segment, p.active, p.slot_start, p.poly_size, p.phi
+    poly_pair, poly_beta, poly_linear, paths, frame_slot = p.poly_pair, p.poly_beta, p.poly_linear, p.path, p.frame_slot
+    register, pose, eta, acc, force, B = w.register, w.pose, w.eta, w.acc, w.force, w.stiffness
+    column, z, hessian, u, y, U, rows = w.column, w.local, w.hessian, w.combined, w.reaction, w.prefix, w.prefix_row
+    row, bar, dbar, v, dual, cs, maps = (
+        w.row, w.adjoint, w.column_adjoint, w.vector, w.scalar, w.stumpff, w.tangent_map
+    )  # fmt: skip
+    own_rows, own_columns = w.own_rows, w.own_columns
+    offset = 6 * p.free[0]
+    for i in range(matrix.shape[0]):
+        for k in range(matrix.shape[1]):
+            matrix[i, k] = 0.0
     width = 6 * jets
     w0, w1, w2 = weights[0], weights[1], weights[2]
     # Suffix sums
@@ -236,7 +246,7 @@ def evaluate_tangent(robot, base, q, multipliers, inputs, base_columns, weights,
                 for k in range(width):
                     B[before, a, k] += B[i + 1, a, k]
     if offset > 0:
-        _base_columns(pose, eta, base_columns, U, rows, v)
+        base_columns_in_world(pose, eta, base_columns, U, rows, v)
         for a in range(6):
             for k in range(6):
                 v[0, k] = rows[k, a]
@@ -340,10 +350,13 @@ def evaluate_tangent(robot, base, q, multipliers, inputs, base_columns, weights,
         p.slot_path, paths, w.span, w.span_stiffness, w.saved, v, row, matrix,
     )
     closure_diagonal(rows_at, p.row_axes, p.row_soft, matrix)
+    point_slopes(
+        p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor,
+        p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs, v, w.hessian6, w.slope,
+    )
     strain_tangent(
         offset, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, p.point_block,
-        p.point_phi, p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_path, p.tendon_weight,
-        q, multipliers, inputs, weights, jets, v, w.tendon_rate, w.hessian6, matrix,
+        p.point_phi, p.tendon_row, q, weights, jets, w.slope, w.tendon_rate, matrix,
     )
     for j in range(p.imposed.shape[0]):
         me = offset + p.imposed[j, 0]
@@ -384,7 +397,7 @@ def _row_product(z, b, U, width, size, out):
 
 
 @inner
-def _base_columns(pose, eta, base_columns, U, rows, v):
+def base_columns_in_world(pose, eta, base_columns, U, rows, v):
     """Columns and rows of a free base: ζ = Ad δζ, ζ' = Ad δη, ζ'' = Ad δη' + [η, ζ'] in world axes."""
     for k in range(6):
         for a in range(6):

@@ -17,21 +17,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 from weakref import WeakValueDictionary
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from elver.dynamics.core import Arrays, arrays, as_state, core
+from elver.dynamics.core import core
+from elver.dynamics.states import Arrays, arrays, as_state
 from elver.errors import BadInput, finite
 from elver.io import loads
 from elver.lie import se3, so3
 from elver.mechanism import Part
+from elver.results.status import is_run
 from elver.rods import Rod
 from elver.system import Inputs, State, System
 from elver.words import describe
+
+if TYPE_CHECKING:
+    import xarray as xr  # half a second to import: only where a dataset is made
 
 __all__ = [
     "Balanced",
@@ -61,7 +65,7 @@ class Balanced(Protocol):
     def inputs(self) -> Array: ...
 
 
-Result: TypeAlias = xr.Dataset | Balanced | State
+Result: TypeAlias = "xr.Dataset | Balanced | State"
 
 # Imbalance, in the units of a residual, above which recorded accelerations are exchanged: far above what Newton leaves.
 _BALANCED = 1e-6
@@ -251,7 +255,7 @@ def history_of(
     result: Result, times: ArrayLike | None = None, *, system: System | None = None, inputs: Inputs | None = None
 ) -> tuple[History, bool]:
     """States of a result at ``times`` [s], all recorded ones by default, and whether it is a single instant."""
-    if isinstance(result, xr.Dataset):
+    if is_run(result):
         if inputs is not None:
             raise BadInput("inputs belong to a single state: a run has its own")
         found = _of_run(result, system_of(result, system))

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Core, Observation
+from elver.dynamics.core import Core
+from elver.dynamics.quantities import Observation
 from elver.results.status import percent
 from elver.results.work import Rows, WorkMeter
 from elver.system import System

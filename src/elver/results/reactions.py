@@ -9,16 +9,18 @@ from one part to the other inside them; not cables over guides, which act at the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
 from elver.mechanism import Frame, Joint
 from elver.results.balance import Wrenches, to_frame, wrenches
 from elver.results.history import History, Result, history_of
 from elver.system import Inputs, System
+
+if TYPE_CHECKING:
+    import xarray as xr  # half a second to import: only where a dataset is made
 
 __all__ = ["reactions"]
 
@@ -135,4 +137,6 @@ def _dataset(passages: list[_Passage], times: Array) -> xr.Dataset:
         "b": ("joint", [passage.labels[1] for passage in passages]),
         "xyz": ["x", "y", "z"],
     }
+    import xarray as xr
+
     return xr.Dataset(variables, coordinates)

@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import xarray as xr
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
-from elver.dynamics.core import nodes
+from elver.dynamics.quantities import nodes
 from elver.errors import BadInput, finite
 from elver.lie import se3, so3
 from elver.lie.integration import magnus_increment
@@ -32,6 +31,9 @@ from elver.results.history import History, Result, history_of, part_of
 from elver.rods import Rod
 from elver.rods.fields import Station, station
 from elver.system import Inputs, System
+
+if TYPE_CHECKING:
+    import xarray as xr  # half a second to import: only where a dataset is made
 
 __all__ = ["Motion", "body_motion", "rod_motion", "sample"]
 
@@ -194,6 +196,8 @@ def _sample_body(history: History, index: int, points: Array) -> xr.Dataset:
     found = wrenches(history)
     motion = body_motion(found, list(found.assembly.bodies.values())[index], points)
     coordinates = {"time": ("time", history.times, {"units": "s"}), "xyz": ["x", "y", "z"]}
+    import xarray as xr
+
     return xr.Dataset(_describe(motion, found.origin, "point"), coordinates)
 
 
@@ -235,6 +239,8 @@ def _sample_rod(history: History, rod: Rod, s: Array) -> xr.Dataset:
     if names:
         variables["tension"] = (("time", "s", "tendon"), tension, {"units": "N"})
         coordinates["tendon"] = names
+    import xarray as xr
+
     return xr.Dataset(variables, coordinates)
 
 

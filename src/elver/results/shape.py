@@ -24,7 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.bodies import RigidBody
-from elver.dynamics.core import arrays, core, nodes, poses
+from elver.dynamics.core import core
+from elver.dynamics.quantities import nodes, poses
+from elver.dynamics.states import arrays
 from elver.errors import BadInput, ElverWarning, finite, positive
 from elver.guards import guarded
 from elver.lie import se3, so3

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-import xarray as xr
+import sys
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-__all__ = ["energy_line", "is_complete", "percent"]
+if TYPE_CHECKING:
+    import xarray as xr  # half a second to import: only where a dataset is made
+
+__all__ = ["energy_line", "is_complete", "is_run", "percent"]
+
+
+def is_run(value: Any) -> TypeGuard[xr.Dataset]:
+    """True for a dataset; where xarray was not imported, nothing is one."""
+    xarray = sys.modules.get("xarray")
+    return xarray is not None and isinstance(value, xarray.Dataset)
 
 
 def is_complete(status: str) -> bool:

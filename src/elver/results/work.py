@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Motor, Muscle, Pressure, SpooledTendon, Tendon
-from elver.dynamics.core import Arrays, Core, Observation, observe_states
+from elver.dynamics.core import Core
+from elver.dynamics.quantities import Observation, observe_states
+from elver.dynamics.states import Arrays
 from elver.environment import (
     DistributedWrench,
     Feedback,

@@ -19,7 +19,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core, arrays, closures_along, core
+from elver.dynamics.core import Core, core
+from elver.dynamics.quantities import closures_along
+from elver.dynamics.states import Arrays, arrays
 from elver.errors import BadInput, NotConverged
 from elver.guards import guarded
 from elver.lie import se3

@@ -21,7 +21,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, as_state, core
+from elver.dynamics.core import core
+from elver.dynamics.states import Arrays, as_state
 from elver.errors import BadInput, NotConverged, finite, positive
 from elver.guards import guarded
 from elver.mechanism import Part

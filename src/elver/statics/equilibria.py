@@ -15,7 +15,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core, core, observe_states
+from elver.dynamics.core import Core, core
+from elver.dynamics.quantities import observe_states
+from elver.dynamics.states import Arrays
 from elver.errors import BadInput, NotConverged
 from elver.guards import guarded
 from elver.statics.closing import REACHED, bent, project, relax, retract, turned

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from elver.dynamics.core import Arrays, Core, arrays, as_state, core, nodes, poses
+from elver.dynamics.core import Core, core
+from elver.dynamics.quantities import nodes, poses
+from elver.dynamics.states import Arrays, arrays, as_state
 from elver.errors import BadInput, refused
 from elver.guards import check_system
-from elver.kernels.march import March, march_for
+from elver.kernels.march import March
 from elver.lie.integration import magnus
 from elver.mechanism import Frame, Part
 from elver.results import reactions, sample
@@ -28,10 +29,13 @@ from elver.rods import Rod
 from elver.rods.fields import Station
 from elver.statics.moving import at_rest
 from elver.statics.potential import potential
-from elver.statics.verdict import Stable, reduced, symmetric, verdict
+from elver.statics.verdict import Stable, reduced, symmetric, verdict, verdict_at
 from elver.system import State, System
 from elver.values import Carried
 from elver.words import describe, listed, place
+
+if TYPE_CHECKING:
+    import xarray as xr  # half a second to import: only where a dataset is made
 
 __all__ = ["Equilibrium", "Solver", "Stability", "copied", "finish", "newton", "stability"]
 
@@ -164,9 +168,7 @@ class Solver:
     def __init__(self, system: System, tolerance: float, max_iterations: int) -> None:
         self.core: Core = core(system)
         self.tolerance = tolerance
-        self.scratch: March = march_for(
-            self.core.coordinates, self.core.n, self.core.rows, self.core.assembly.scale, 1
-        )
+        self.scratch: March = self.core.march()
         self.history = np.zeros(max_iterations)
 
     def __call__(self, a: Arrays, u: Array) -> int:
@@ -201,8 +203,7 @@ def finish(
 ) -> Equilibrium:
     """The equilibrium at ``a``, with the verdict on its stability."""
     norms = solver.norms
-    matrix = solver.core.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
-    judged = verdict(matrix, solver.core, a, u)
+    judged = verdict_at(solver.core, a, u)
     if residual is None:
         residual = norms[-1] if norms else 0.0
     return Equilibrium(system, as_state(a, time), u, judged.stable, iterations, residual, judged.motion)

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import SpooledTendon
-from elver.dynamics.core import Arrays, Core, as_state, poses
+from elver.dynamics.completion import closure_label
+from elver.dynamics.core import Core
+from elver.dynamics.quantities import poses
+from elver.dynamics.states import Arrays, as_state
 from elver.mechanism import Frame
 from elver.rods import Rod
 
@@ -52,7 +55,7 @@ def named(kernels: Core, rows: Array) -> tuple[Gap, ...]:
     for k, (first, count) in enumerate(program.closure_rows):
         own, turns = rows[first : first + count], angular[first : first + count]
         radians = float(np.linalg.norm(own[turns]))
-        found.append(Gap(kernels._closure_label(k), L * float(np.linalg.norm(own[~turns])), radians))
+        found.append(Gap(closure_label(kernels, k), L * float(np.linalg.norm(own[~turns])), radians))
     spools = [part for part in kernels.system.actuators if isinstance(part, SpooledTendon)]
     for part, row in zip(spools, rows[len(program.row_axes) :], strict=True):
         found.append(Gap(f"wound tendon {kernels.system.label(part)!r}", L * abs(float(row)), 0.0))

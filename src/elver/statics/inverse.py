@@ -14,7 +14,7 @@ Theory: docs/theory/statics.md, eq. (inverse-statics).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation import Imposed, SpooledTendon, Tendon
-from elver.dynamics.core import Arrays, Core, core
+from elver.dynamics.core import Core, core
+from elver.dynamics.states import Arrays
 from elver.errors import BadInput, ElverWarning, NotConverged, positive
 from elver.guards import guarded
 from elver.mechanism import Hold, Part
@@ -31,7 +32,7 @@ from elver.rods.fields import Station
 from elver.statics.closing import retract
 from elver.statics.equilibrium import Equilibrium, Solver, newton
 from elver.statics.moving import at_rest
-from elver.statics.search import equilibrium
+from elver.statics.search import BranchName, equilibrium
 from elver.statics.target import Target, input_units, response
 from elver.system import Inputs, System
 from elver.words import brief
@@ -99,9 +100,12 @@ def inverse_statics(
     search = _Search(system, Target(system, hold), chosen, now, tolerance, max_iterations)
     near = search.toward_target(now)
     if not near.reached:
-        began = search.from_target(now, hold)
-        again = search.toward_target(began) if began is not None else near
-        near = again if again.distance < near.distance else near
+        for began in search.from_target(now, hold):
+            again = search.toward_target(began)
+            better = again.distance < near.distance if not (again.reached and near.reached) else again.stands
+            near = again if better else near
+            if near.reached and near.stands:
+                break
     if near.reached:
         values = {system.channel_names[k]: float(near.equilibrium.inputs[k]) for k in chosen}
         return InverseStatics(values, near.equilibrium, near.history[-1], len(near.history) - 1)
@@ -124,6 +128,11 @@ class _Near:
     distance: float
     history: list[float]
     reached: bool
+
+    @property
+    def stands(self) -> bool:
+        """False where the equilibrium is unstable."""
+        return self.equilibrium.stable is not False
 
 
 class _Search:
@@ -186,25 +195,44 @@ class _Search:
         expected.multipliers[:] += step[c:]
         return newton(self.system, expected, u, now.state.time, self.solver)
 
-    def from_target(self, now: Equilibrium, hold: Hold) -> Equilibrium | None:
+    def from_target(self, now: Equilibrium, hold: Hold) -> Iterator[Equilibrium]:
         """The part is held at the target first, driven coordinates let go; then the reaction of the hold is taken away
-        while the inputs follow. None where that does not lead to an equilibrium.
+        while the inputs follow. Where that leads to equilibria, these.
+
+        From straight rods it is rounding that chooses how they buckle, so there are several ways to be held: the shape
+        that comes first, a stable one near it, and the one that is found from rest.
         """
         system, chosen = self.system, self.chosen
         mechanism = replace(system.mechanism, holds=(*system.mechanism.holds, hold))
         let_go = [system.channels[k] for k in chosen if isinstance(system.channels[k], Imposed)]
         given = dict(zip(system.channels, now.inputs, strict=False))
+        others = {part: value for part, value in given.items() if part not in let_go}
+        free = [part for part in system.actuators if part not in let_go]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ElverWarning)
             try:
-                loose = System(mechanism, [part for part in system.actuators if part not in let_go], system.loads)
-                state = loose.rest(now.state.time).with_(q=now.state.q, g=now.state.g)
-                others = {part: value for part, value in given.items() if part not in let_go}
-                held = equilibrium(loose, others, guess=state, branch="connected", tolerance=self.solver.tolerance)
-                goal = System(mechanism, system.actuators, system.loads)
-                kernels = core(goal)
-            except (NotConverged, BadInput):
-                return None
+                loose = System(mechanism, free, system.loads)
+                kernels = core(System(mechanism, system.actuators, system.loads))
+            except BadInput:
+                return
+        guess = loose.rest(now.state.time).with_(q=now.state.q, g=now.state.g)
+        ways: tuple[tuple[BranchName, bool], ...] = (("connected", True), ("stable", True), ("stable", False))
+        for branch, near in ways:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ElverWarning)
+                try:
+                    start = guess if near else None
+                    held = equilibrium(loose, others, start, branch=branch, tolerance=self.solver.tolerance)
+                except (NotConverged, BadInput):
+                    continue
+                guess = held.state
+                found = self._let_go(kernels, held, now, hold)
+            if found is not None:
+                yield found
+
+    def _let_go(self, kernels: Core, held: Equilibrium, now: Equilibrium, hold: Hold) -> Equilibrium | None:
+        """Take the reaction of the hold away while the inputs follow; None where that fails."""
+        system, chosen = self.system, self.chosen
         first = sum(other.rows for other in system.mechanism.holds)
         is_hold = np.zeros(kernels.rows, dtype=bool)
         is_hold[first : first + hold.rows] = True

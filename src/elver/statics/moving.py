@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Imposed, Signal
-from elver.dynamics.core import Arrays, Core, arrays
+from elver.dynamics.core import Core
+from elver.dynamics.states import Arrays, arrays
 from elver.errors import ElverWarning
 from elver.mechanism import Driven
 from elver.system import State, System

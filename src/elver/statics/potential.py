@@ -17,7 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core, arrays
+from elver.dynamics.core import Core
+from elver.dynamics.states import Arrays, arrays
 from elver.lie import se3
 
 __all__ = ["potential", "work"]

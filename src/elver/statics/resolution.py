@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, arrays, core, observe_states
+from elver.dynamics.core import core
+from elver.dynamics.quantities import observe_states
 from elver.dynamics.refinement import Refinement, balanced, refine
 from elver.dynamics.segments import places
+from elver.dynamics.states import Arrays, arrays
 from elver.errors import BadInput
 from elver.rods import STRAINS, Chebyshev, Legendre, Piecewise, PiecewiseConstant, PiecewiseLinear, Rod
 from elver.statics.equilibrium import Equilibrium

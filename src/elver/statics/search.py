@@ -19,7 +19,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, core
+from elver.dynamics.core import core
+from elver.dynamics.states import Arrays
 from elver.errors import BadInput, ElverWarning, NotConverged, positive
 from elver.guards import guarded
 from elver.mechanism import Joint

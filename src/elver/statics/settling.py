@@ -20,7 +20,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core
+from elver.dynamics.core import Core
+from elver.dynamics.states import Arrays
 from elver.statics.closing import free_coordinates, project, retract
 from elver.statics.gaps import gap, units
 from elver.statics.potential import work

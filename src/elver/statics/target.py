@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Imposed
-from elver.dynamics.core import Arrays, Core, core
+from elver.dynamics.core import Core, core
+from elver.dynamics.states import Arrays
 from elver.errors import ElverWarning
 from elver.mechanism import Hold
 from elver.system import System

@@ -17,12 +17,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.core import Arrays, Core, core
+from elver.dynamics.core import Core, core
+from elver.dynamics.states import Arrays
 from elver.statics.moving import gyroscopic_growth
 from elver.statics.settling import Constrained
 from elver.system import System
 
-__all__ = ["Stable", "Verdict", "flutter", "free_motions", "in_words", "reduced", "symmetric", "verdict"]
+__all__ = ["Stable", "Verdict", "flutter", "free_motions", "in_words", "reduced", "symmetric", "verdict", "verdict_at"]
 
 Array: TypeAlias = NDArray[np.float64]
 Stable: TypeAlias = bool | Literal["neutral"]
@@ -30,6 +31,8 @@ Stable: TypeAlias = bool | Literal["neutral"]
 # Second variation of a motion that is neutral, where the stiffness of each coordinate is one: rounding, with more room
 # below, since a shape that balances to 1e-10 and not better may seem to fall by as much.
 _SOFTEST, _NONE = 1e-11, 1e-9
+_NO_DOUBT = 1e-3  # pivot of Cholesky's factor, the stiffness of each coordinate being one
+_SKEW = 1e-6  # part of a stiffness that is not symmetric, and still rounding
 _RATES = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  # weights of the tangents D = ∂R/∂q̇ and M = ∂R/∂q̈
 _NONE_OF_RATES = 1e-12  # the same of squared frequencies, as part of the largest
 
@@ -55,6 +58,15 @@ def reduced(matrix: Array, kernels: Core, own: Array | None = None) -> tuple[Arr
     rank = int(np.sum(sizes > 1e-9 * max(sizes.max(initial=0.0), 1e-300)))
     Z = Vt[rank:].T
     return Z.T @ K @ Z, Z
+
+
+def verdict_at(kernels: Core, a: Arrays, u: Array) -> Verdict:
+    """:func:`verdict` at a shape in balance; where its pivots along the tree leave no doubt, without the matrix."""
+    if kernels.along_tree and not kernels.tied and not kernels.system.free and not kernels.moves(a, u):
+        skew, least, pivot = kernels.nature(a, u)
+        if skew < _SKEW and min(least, pivot) > _NO_DOUBT**2:
+            return Verdict(True)
+    return verdict(kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1), kernels, a, u)
 
 
 def verdict(matrix: Array, kernels: Core, a: Arrays, u: Array) -> Verdict:
@@ -89,7 +101,7 @@ def verdict(matrix: Array, kernels: Core, a: Arrays, u: Array) -> Verdict:
     K, Z = reduced(matrix, kernels, scale / own)
     K = 0.5 * (K + K.T) / kernels.assembly.energy
     try:  # without an eigenvalue, where the pivots leave no doubt
-        if np.min(np.diag(np.linalg.cholesky(K)), initial=1.0) > 1e-3:
+        if np.min(np.diag(np.linalg.cholesky(K)), initial=1.0) > _NO_DOUBT:
             return Verdict(True)
     except np.linalg.LinAlgError:
         pass
@@ -118,7 +130,7 @@ def flutter(matrix: Array, kernels: Core, a: Arrays, u: Array) -> float:
 
 def symmetric(K: Array) -> bool:
     """True where the forces have a potential, by their stiffness."""
-    return bool(np.max(np.abs(K - K.T), initial=0.0) < 1e-6 * np.max(np.abs(K), initial=1.0))
+    return bool(np.max(np.abs(K - K.T), initial=0.0) < _SKEW * np.max(np.abs(K), initial=1.0))
 
 
 def free_motions(here: Constrained) -> str:

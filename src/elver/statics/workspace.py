@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 
-from elver.dynamics.core import Arrays, as_state, core
+from elver.dynamics.core import core
+from elver.dynamics.states import Arrays, as_state
 from elver.errors import BadInput, Interrupted, expect, finite
 from elver.guards import guarded
 from elver.mechanism import Hold, Part
@@ -32,6 +32,9 @@ from elver.statics.search import equilibrium
 from elver.statics.target import Target, input_units
 from elver.statics.verdict import reduced, verdict
 from elver.system import Inputs, System
+
+if TYPE_CHECKING:
+    import xarray as xr  # half a second to import: only where a dataset is made
 
 __all__ = ["workspace"]
 
@@ -447,6 +450,8 @@ class _Map:
             "part": self.part.name,
             "over": "position" if isinstance(self.solver, _Inverse) else "inputs",
         }
+        import xarray as xr
+
         return xr.Dataset(data, coordinates, attributes)
 
     def _table(self, names: list[str], shape: tuple[int, ...], seen: dict[Any, _Seen], prefix: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import Normal, Stroke
 from matplotlib.tri import Triangulation
 
-from elver.dynamics.core import poses
+from elver.dynamics.quantities import poses
 from elver.errors import BadInput
 from elver.rods import Rod
 from elver.system import System

@@ -20,7 +20,9 @@ import numpy as np
 from elver.actuation import Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
 from elver.actuation.signals import SmoothStep
 from elver.bodies import RigidBody
-from elver.dynamics.core import arrays, core, observe_states
+from elver.dynamics.core import core
+from elver.dynamics.quantities import observe_states
+from elver.dynamics.states import arrays
 from elver.environment import Gravity, JointFriction, PointWrench
 from elver.errors import BadInput, ElverWarning, NotConverged, finite
 from elver.integrators import GeneralizedAlpha, Method

@@ -122,3 +122,14 @@ def test_threads_give_the_same_bits() -> None:
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(run, range(8)):
             np.testing.assert_array_equal(found, expected)
+
+
+def test_a_motion_that_nothing_resists_is_seen() -> None:
+    """Round rods that hang from a ball spin freely about the vertical: all pivots are large, one eigenvalue is zero."""
+    rods = [ev.Rod(0.2, ev.Circle(5e-3), MATERIAL, ev.Legendre.kirchhoff(4), name=f"rod{k}") for k in range(3)]
+    joints = [ev.Spherical("world", (rods[0], "base"), axis="x", start=(0.0, 1.2, 0.0))]
+    joints += [ev.Fixed((rods[k], "tip"), (rods[k + 1], "base")) for k in range(2)]
+    system = ev.System(ev.Mechanism(joints), loads=[ev.Gravity()])
+    found = ev.equilibrium(system, guess=ev.assemble(system))
+    assert found.stable == "neutral"
+    assert ev.poses(system, found.state, rods[-1])[-1, 2, 3] == pytest.approx(-0.6, abs=1e-6)

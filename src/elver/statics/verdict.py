@@ -31,7 +31,7 @@ Stable: TypeAlias = bool | Literal["neutral"]
 # Second variation of a motion that is neutral, where the stiffness of each coordinate is one: rounding, with more room
 # below, since a shape that balances to 1e-10 and not better may seem to fall by as much.
 _SOFTEST, _NONE = 1e-11, 1e-9
-_NO_DOUBT = 1e-3  # pivot of Cholesky's factor, the stiffness of each coordinate being one
+_NO_DOUBT = 1e-9  # least second variation, the stiffness of each coordinate being one
 _SKEW = 1e-6  # part of a stiffness that is not symmetric, and still rounding
 _RATES = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  # weights of the tangents D = ∂R/∂q̇ and M = ∂R/∂q̈
 _NONE_OF_RATES = 1e-12  # the same of squared frequencies, as part of the largest
@@ -61,10 +61,10 @@ def reduced(matrix: Array, kernels: Core, own: Array | None = None) -> tuple[Arr
 
 
 def verdict_at(kernels: Core, a: Arrays, u: Array) -> Verdict:
-    """:func:`verdict` at a shape in balance; where its pivots along the tree leave no doubt, without the matrix."""
+    """:func:`verdict` at a shape in balance; where the tree itself leaves no doubt, without the matrix."""
     if kernels.along_tree and not kernels.tied and not kernels.system.free and not kernels.moves(a, u):
-        skew, least, pivot = kernels.nature(a, u)
-        if skew < _SKEW and min(least, pivot) > _NO_DOUBT**2:
+        skew, softest = kernels.nature(a, u)
+        if skew < _SKEW and softest > _NO_DOUBT:
             return Verdict(True)
     return verdict(kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1), kernels, a, u)
 
@@ -100,8 +100,8 @@ def verdict(matrix: Array, kernels: Core, a: Arrays, u: Array) -> Verdict:
     own = np.sqrt(np.maximum(np.abs(np.diag(matrix)[:c]) * scale**2 / kernels.assembly.energy, 1.0))
     K, Z = reduced(matrix, kernels, scale / own)
     K = 0.5 * (K + K.T) / kernels.assembly.energy
-    try:  # without an eigenvalue, where the pivots leave no doubt
-        if np.min(np.diag(np.linalg.cholesky(K)), initial=1.0) > _NO_DOUBT:
+    try:  # without an eigenvalue, where a bound on the least one leaves no doubt: pivots alone may be large without it
+        if float(np.linalg.norm(np.linalg.inv(np.linalg.cholesky(K)))) < _NO_DOUBT**-0.5:
             return Verdict(True)
     except np.linalg.LinAlgError:
         pass

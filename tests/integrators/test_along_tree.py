@@ -133,3 +133,19 @@ def test_a_motion_that_nothing_resists_is_seen() -> None:
     found = ev.equilibrium(system, guess=ev.assemble(system))
     assert found.stable == "neutral"
     assert ev.poses(system, found.state, rods[-1])[-1, 2, 3] == pytest.approx(-0.6, abs=1e-6)
+
+
+def test_two_threads_on_one_stepper_take_turns() -> None:
+    """A kernel lets other threads run: steps of one run must not be taken by two at a time."""
+    system, inputs = arm("functions")
+    named = {part.name: value for part, value in inputs.items()}
+    alone, shared = (Stepper(system, system.rest(), 5e-3, METHODS[1], named) for _ in range(2))
+    alone.advance(40)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: shared.advance(1), range(40)))
+    assert shared.time == pytest.approx(alone.time, abs=1e-12)
+    np.testing.assert_allclose(shared.state.q, alone.state.q, rtol=0.0, atol=1e-13)  # times differ in the last bit
+    again = pickle.loads(pickle.dumps(shared))
+    for stepper in (again, shared):
+        stepper.advance(3)
+    np.testing.assert_array_equal(again.state.q, shared.state.q)

@@ -7,6 +7,7 @@ step that fails. Its ledger keeps the balance of energy over the last seconds, a
 
 from __future__ import annotations
 
+import threading
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,11 +44,18 @@ class Stepper:
     ) -> None:
         self.system, self.method = system, method
         self.step = positive("step", step, "s")
+        self._turn = threading.RLock()  # compiled steps let other threads run, and two must not take one step
         if not isinstance(method, OneStep):
             raise BadInput(f"method = {describe(method)}: a stepper takes Newmark(), HHT() or GeneralizedAlpha()")
         system, first, inputs = situation(system, state, inputs)
         self.signals: tuple[Signal, ...] = system.signals(inputs)
         self.start(first)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_turn"}  # a lock stays where it is
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _turn=threading.RLock())
 
     def start(self, state: State | Balanced) -> None:
         """Go on from ``state``, with what the step resolves of the accelerations that the inputs ask for there."""
@@ -88,6 +96,10 @@ class Stepper:
         """
         if count < 1:
             return
+        with self._turn:
+            self._advance(count, calm)
+
+    def _advance(self, count: int, calm: float) -> None:
         march = self._march
         march.signals = self.signals
         times = self.time + self.step * np.arange(count + 1.0)

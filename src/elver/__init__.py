@@ -28,7 +28,7 @@ _HOME = {
     ),
     "elver.errors": "BadInput CannotWrite ElverWarning Interrupted NotConverged UnitWarning",
     "elver.integrators": (
-        "Adaptive GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
+        "Adaptive Conserving GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
     ),
     "elver.integrators.resolution": "check_resolution",
     "elver.integrators.runs": "save",
@@ -121,6 +121,7 @@ if TYPE_CHECKING:
     from elver.integrators import (
         HHT,
         Adaptive,
+        Conserving,
         GaussLegendre4,
         GeneralizedAlpha,
         ImplicitMidpoint,

@@ -21,6 +21,7 @@ from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.articulated import Sweep, sweep_for
 from elver.kernels.front import Front, Order, front_for, front_types, order_of
 from elver.kernels.march import March, march_for
+from elver.kernels.passage import Passage, passage_for, table_of_step
 from elver.kernels.program import Program, work_for
 from elver.kernels.robot import robot_of, table_of
 from elver.kernels.warmup import COMMON, ensure
@@ -283,6 +284,14 @@ class Core:
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
         """Newmark-type steps: :func:`elver.kernels.one_step.march_one_step`."""
         return entry.march_one_step(self.robot, scratch, *arguments)
+
+    def passage(self) -> Passage:
+        """What conserving steps carry on and work with."""
+        return passage_for(self.program, self.coordinates, self.rows, self.system.input_size)
+
+    def march_conserving(self, scratch: March, passage: Passage, *arguments: Any) -> int:
+        """Conserving steps: :func:`elver.kernels.conserving.march_conserving`."""
+        return entry.march_conserving(self.robot, table_of_step(scratch, passage), *arguments)
 
     def march_explicit(self, scratch: March, *arguments: Any) -> int:
         """Runge-Kutta steps: :func:`elver.kernels.explicit.march_explicit`."""

@@ -313,7 +313,7 @@ class SpectralCore(Core):
             p.friction, p.stop, p.rotor, p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi,
             p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_length,
             p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, 3, work.vector, work.tendon_rate,
-            work.tendon_span, R,
+            work.tendon_span, work.tendon_now, R,
         )  # fmt: skip
 
     # Forward pass -------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from elver.dynamics.core import core
 from elver.dynamics.forward import closure_drift
 from elver.dynamics.states import Arrays, arrays, as_state
+from elver.integrators.conserving import Conserving
 from elver.integrators.explicit import Explicit
 from elver.integrators.gauss import Gauss
 from elver.integrators.method import Method, OneStep
@@ -42,6 +43,7 @@ class March:
         self.q = np.vstack([a.q, a.q[2]])  # the last row is the pseudo-acceleration of generalized-α
         self.rates = np.zeros((3, 6))
         self.twist = a.twist
+        self.passage = k.passage() if isinstance(method, Conserving) else None
         self.divided: list[float] = []  # s, where steps that failed began
         self._take_rates(a.twist)
 
@@ -50,7 +52,8 @@ class March:
         """How increments are found."""
         if isinstance(self.method, Explicit):
             return "none: explicit steps"
-        return "along the tree" if self.scratch.front.size else "dense matrix"
+        along_tree = self.scratch.front.size and not isinstance(self.method, Conserving)
+        return "along the tree" if along_tree else "dense matrix"
 
     def _take_rates(self, twist: Array) -> None:
         """Rates of the scheme from the body twist of the base and its rate."""
@@ -94,13 +97,19 @@ class March:
         for own, told in zip(self.core.kept, kept, strict=True):
             own[...] = told
 
+    @property
+    def _carried(self) -> tuple[Array, ...]:
+        """What is carried from step to step."""
+        own = (self.base, self.rates, self.q, self.multipliers, self.twist)
+        return own if self.passage is None else (*own, *self.passage.state)
+
     def save(self) -> tuple[Array, ...]:
         """Copies of the state, to come back to."""
-        return tuple(x.copy() for x in (self.base, self.rates, self.q, self.multipliers, self.twist))
+        return tuple(x.copy() for x in self._carried)
 
     def restore(self, saved: tuple[Array, ...]) -> None:
         """Back to a saved state."""
-        for x, y in zip((self.base, self.rates, self.q, self.multipliers, self.twist), saved, strict=True):
+        for x, y in zip(self._carried, saved, strict=True):
             x[...] = y
 
     def run(self, times: Array) -> tuple[int, dict[str, Array]]:
@@ -118,6 +127,8 @@ class March:
         out["multipliers"][0] = self.multipliers
         if isinstance(method, Explicit):
             return self._run_explicit(method, times, out)
+        if isinstance(method, Conserving):
+            return self._run_conserving(method, times, out)
         if isinstance(method, OneStep):
             instants = times
             function, table = k.march_one_step, np.array(method.scheme)
@@ -157,6 +168,23 @@ class March:
             self.scratch, method.stages, times, inputs, *self.given(instants), self.base, self.rates, self.q,
             self.multipliers,
             out["q"], out["base"], out["twist"], out["multipliers"],
+        )  # fmt: skip
+        return self._done(done, out)
+
+    def _run_conserving(self, method: Conserving, times: Array, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
+        """:meth:`run` with inputs at the start, the middle and the end of each step."""
+        instants = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
+        inputs = self.inputs(instants)
+        out["inputs"] = inputs[::2]
+        out["time"], out["node_inputs"] = times, _behind_nothing(inputs[1::2][:, None])
+        out |= {"carried": np.zeros(times.size), "held": np.zeros((times.size, self.core.rows))}
+        out["given_work"] = np.zeros((times.size, self.core.program.imposed.shape[0] + 1))
+        assert self.passage is not None
+        done = self.core.march_conserving(
+            self.scratch, self.passage, np.array(method.damping), times, inputs, *self.given(instants),
+            self.base, self.rates, self.q, self.multipliers, method.tolerance, method.max_iterations,
+            out["q"], out["base"], out["twist"], out["multipliers"], out["iterations"], out["carried"],
+            out["held"], out["given_work"],
         )  # fmt: skip
         return self._done(done, out)
 

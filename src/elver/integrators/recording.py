@@ -22,6 +22,7 @@ from elver.dynamics.core import core
 from elver.dynamics.quantities import observe_states
 from elver.errors import CannotWrite, ElverWarning, NotConverged
 from elver.integrators.adaptive import Adaptive
+from elver.integrators.conserving import Conserving
 from elver.integrators.gauss import Gauss
 from elver.integrators.march import March
 from elver.integrators.method import Method
@@ -91,6 +92,8 @@ class Recorder:
             return
         seen = observe_states(self.system, out["base"], out["twist"], out["q"], out["inputs"])
         ledger = self.ledger
+        if "carried" in out:  # frames move a little beside what the coordinates' rates say
+            seen.energy[:, 0] += out["carried"]
         booked = ledger.book(out, seen)
         whole = out["whole"]
         first = ledger.steps == 0 and not self.seen
@@ -146,6 +149,10 @@ class Recorder:
             smaller = f"take a smaller tolerance than {self.step.tolerance:g}"
         else:
             smaller = f"take a smaller step than {self.step:g} s"
+        if isinstance(self.method, Conserving):
+            if self.method.rho_inf < 1.0:
+                return f"{smaller}, or rho_inf nearer to 1, which keeps what the steps do not resolve"
+            return f"{smaller}, or damp what it cannot follow (Material(damping=...), Conserving(rho_inf=0.8))"
         if isinstance(self.method, Gauss):
             return f"{smaller}, or damp what it cannot follow (Material(damping=...), GeneralizedAlpha(rho_inf=0.3))"
         return f"{smaller}, or ImplicitMidpoint() or GaussLegendre4()"

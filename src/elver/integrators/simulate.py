@@ -24,6 +24,7 @@ from elver.dynamics.forward import forward_dynamics
 from elver.errors import BadInput, ElverWarning, Interrupted, NotConverged, expect, finite, positive
 from elver.guards import guarded
 from elver.integrators.adaptive import Adaptive
+from elver.integrators.conserving import Conserving
 from elver.integrators.default import default_method
 from elver.integrators.explicit import Explicit
 from elver.integrators.gauss import Gauss
@@ -85,11 +86,11 @@ def simulate(
         positive("step", step, "s")
         if step > duration:
             raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
-    if not isinstance(method, OneStep | Gauss | Explicit):
+    if not isinstance(method, OneStep | Gauss | Explicit | Conserving):
         raise BadInput(
             f"method = {describe(method)}: choose Newmark(), HHT(), GeneralizedAlpha(), ImplicitMidpoint() ..."
         )
-    if isinstance(method, Explicit):
+    if isinstance(method, Explicit | Conserving):
         method.check(system)
     if int(every) != every or every < 1:
         raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")

@@ -18,6 +18,7 @@ from numba import typeof, types
 from elver.kernels import (
     algebra,
     articulated,
+    conserving,
     elimination,
     evaluate,
     explicit,
@@ -25,10 +26,13 @@ from elver.kernels import (
     march,
     observe,
     one_step,
+    passage,
     rest,
     section,
     shoot,
     static_shoot,
+    step_residual,
+    step_tangent,
     substitution,
     tangent,
 )
@@ -39,6 +43,7 @@ __all__ = [
     "accelerations",
     "as_python",
     "back",
+    "by_name",
     "carry_columns",
     "compile_group",
     "evaluate_frames",
@@ -47,6 +52,7 @@ __all__ = [
     "evaluate_tangent",
     "home",
     "join_segments",
+    "march_conserving",
     "march_explicit",
     "march_gauss",
     "march_one_step",
@@ -132,6 +138,11 @@ def pointer(kernel: str) -> _Pointer:
     return _Pointer(function, make_signature())
 
 
+def by_name(kernel: str) -> Callable[..., Any]:
+    """A kernel that others take as a pointer, to be called from Python."""
+    return _plain(*_POINTED[kernel])
+
+
 @cache
 def _plain(function: Any, make_signature: Callable[[], Any]) -> Callable[..., Any]:
     return _compiled(function, make_signature()).entry_point
@@ -186,6 +197,10 @@ def compile_group(group: str) -> None:
         _plain(static_shoot.join_segments, _join_segments_signature)
         _plain(static_shoot.move_nodes, _move_nodes_signature)
         _plain(section.section_strains, _section_strains_signature)
+    elif group == "conserving":
+        for name in _OF_CONSERVING[5:]:
+            _plain(*_POINTED[name])
+        _plain(conserving.march_conserving, _conserving_signature)
     elif group == "one-step":
         _bare_solver(one_step.march_one_step, _one_step_arguments)
     else:
@@ -221,6 +236,39 @@ def _one_step_arguments() -> tuple[Any, ...]:
 
 def _gauss_arguments() -> tuple[Any, ...]:
     return (_INT, _F2, *_records())
+
+
+@cache
+def _columns_signature() -> Any:
+    return types.void(_I1, _F3)
+
+
+@cache
+def _settle_signature() -> Any:
+    return types.void(types.FunctionType(_columns_signature()), _I1, _I1)
+
+
+@cache
+def _start_step_signature() -> Any:
+    return types.void(types.FunctionType(_residual_signature()), _I1, _I1, _FLOAT, _F2, _F2, _F1, _F1, _F1)
+
+
+@cache
+def _step_residual_signature() -> Any:
+    pointer = types.FunctionType(_residual_signature())
+    return types.void(pointer, _I1, _I1, _FLOAT, _FLOAT, _F2, _F2, _F1, _F2)
+
+
+@cache
+def _step_matrix_signature() -> Any:
+    pointers = [types.FunctionType(make()) for make in (_frames_signature, _matrix_signature, _columns_signature)]
+    return types.void(*pointers, _I1, _I1, _FLOAT, _FLOAT, _F2, _F1)
+
+
+@cache
+def _conserving_signature() -> Any:
+    pointers = [types.FunctionType(_POINTED[name][1]()) for name in _OF_CONSERVING]
+    return _INT(*pointers, _I1, _I1, _F1, *_records(), _F1, _F2, _F2)
 
 
 @cache
@@ -390,6 +438,19 @@ def march_gauss(robot: Any, scratch: Any, *arguments: Any) -> int:
     return _gauss(scratch.front.size > 0)(robot, scratch, *arguments)
 
 
+@cache
+def _conserving() -> Callable[..., int]:
+    ensure(("conserving",), "conserving steps", 20)
+    entry = _plain(conserving.march_conserving, _conserving_signature)
+    pointers = [pointer(name) for name in _OF_CONSERVING]
+    return lambda *arguments: entry(*pointers, *arguments)
+
+
+def march_conserving(*arguments: Any) -> int:
+    """:func:`elver.kernels.conserving.march_conserving`, without its functions."""
+    return _conserving()(*arguments)
+
+
 # What is passed on as a function pointer; a solver takes those of _OF_SOLVERS.
 _POINTED: dict[str, tuple[Any, Callable[[], Any]]] = {
     "residual": (evaluate.evaluate_residual, _residual_signature),
@@ -402,6 +463,12 @@ _POINTED: dict[str, tuple[Any, Callable[[], Any]]] = {
     "no home": (elimination.no_home, _home_signature),
     "no back": (substitution.no_back, _back_signature),
     "accelerations": (articulated.accelerations, _accelerations_signature),
+    "columns": (passage.frame_columns, _columns_signature),
+    "settle": (passage.settle, _settle_signature),
+    "start step": (step_residual.start_step, _start_step_signature),
+    "step residual": (step_residual.residual_of_step, _step_residual_signature),
+    "step matrix": (step_tangent.matrix_of_step, _step_matrix_signature),
 }
 _OF_SOLVERS = ("residual", "frames", "matrix", "factor", "substitute", "home", "back")
+_OF_CONSERVING = (*_OF_SOLVERS[:5], "columns", "settle", "start step", "step residual", "step matrix")
 _CALL_BACK = {("evaluate_residual",), ("evaluate_frames",), ("substitute",)}

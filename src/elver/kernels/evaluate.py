@@ -14,6 +14,7 @@ from elver.kernels.cache import kernel
 from elver.kernels.closures import closure_residual
 from elver.kernels.fluid import strip_residual
 from elver.kernels.frame_loads import frame_load_residual
+from elver.kernels.nodal import nodal_residual
 from elver.kernels.recursion import backward, forward, project, registers
 from elver.kernels.robot import unpack
 from elver.kernels.spans import span_residual
@@ -24,8 +25,15 @@ __all__ = ["evaluate_residual", "impose"]
 
 @kernel
 def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
-    """work.residual = R; also leaves poses, twists and wrenches of all frames in the work of ``robot``."""
+    """work.residual = R; also leaves poses, twists and wrenches of all frames in the work of ``robot``.
+
+    ``jets``: 3 with rates and accelerations; 1 at rest; 2 at the end of a conserving step, where each frame moved from
+    work.node_start as a free body (:mod:`.nodal`) and nothing else has rates.
+    """
     p, w = unpack(robot)
+    over_step = jets == 2
+    if over_step:
+        jets = 1
     residual = w.residual
     offset = 6 * p.free[0]
     for k in range(residual.size):
@@ -47,6 +55,11 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force,
         w.vector,
     )
+    if over_step:
+        nodal_residual(
+            p.inertia, base, w.node_step, w.node_start, w.node_rate, w.pose, w.node_end, w.node_shift, w.node_wrench,
+            w.force,
+        )
     strip_residual(p.strip_frame, p.strip_pose, p.strip, jets, w.pose, w.eta, w.force, w.vector, w.strip_pose)
     closure_residual(
         offset + p.component.size, p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base,
@@ -64,7 +77,7 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         offset, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop, p.rotor,
         p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi, p.point_bend, p.point_rest,
         p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_length, p.tendon_path, p.tendon_weight,
-        q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, residual,
+        q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, w.tendon_now, residual,
     )
     for j in range(p.imposed.shape[0]):
         k = offset + p.imposed[j, 0]

@@ -142,6 +142,14 @@ class Work(NamedTuple):
     strip_slope: Floats  # (6, 9) its wrench with its spin, its velocity and the flow
     user_wrench: Floats  # (users, 6) in axes of their frames
     user_tangent: Floats  # (users, 6, 12) variation with pose and twist, in axes of the frame
+    node_step: Floats  # (4,) of a conserving step: its length, and the base point at its start
+    node_start: Floats  # (frames, 4, 3) poses there, about that point
+    node_rate: Floats  # (frames, 6) spin and velocity of the mass centre there, world axes
+    node_end: Floats  # (frames, 6) the same at the end of the step
+    node_shift: Floats  # (frames, 6) Cayley vector of the turn and displacement of the mass centre over it, world axes
+    node_wrench: Floats  # (frames, 6) what that takes: couple, and force at the mass centre
+    node_slope: Floats  # (frames, 3, 3) variation of the couple with the turn
+    tendon_now: Floats  # (tendons,) length
     effort: Floats  # (imposed,) what imposes the motion of a coordinate
     hessian6: Floats  # (6, 6)
     tendon_rate: Floats  # (tendons, n) ∂length/∂q
@@ -200,6 +208,14 @@ def work_for(program: Program) -> Work:
         strip_slope=np.zeros((6, 9)),
         user_wrench=np.zeros((users, 6)),
         user_tangent=np.zeros((users, 6, 12)),
+        node_step=np.zeros(4),
+        node_start=np.zeros((frames, 4, 3)),
+        node_rate=np.zeros((frames, 6)),
+        node_end=np.zeros((frames, 6)),
+        node_shift=np.zeros((frames, 6)),
+        node_wrench=np.zeros((frames, 6)),
+        node_slope=np.zeros((frames, 3, 3)),
+        tendon_now=np.zeros(program.tendon_input.size),
         effort=np.zeros(program.imposed.shape[0]),
         hessian6=np.zeros((6, 6)),
         tendon_rate=np.zeros((max(program.tendon_input.size, 1), n)),

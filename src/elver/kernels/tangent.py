@@ -26,6 +26,7 @@ from elver.kernels.closures import closure_couplings, closure_diagonal, closure_
 from elver.kernels.fluid import strip_tangent
 from elver.kernels.frame_loads import frame_load_tangent
 from elver.kernels.interval import add_hat, columns, curvature, world_columns, world_map
+from elver.kernels.nodal import nodal_tangent
 from elver.kernels.recursion import dual_stumpff, first_moment, has_inertia, to_world, wrench_to_body
 from elver.kernels.robot import unpack
 from elver.kernels.spans import span_couplings, span_tangent
@@ -194,6 +195,9 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
     """
     p, w = unpack(robot)
     pose, eta, B, v = w.pose, w.eta, w.stiffness, w.vector
+    over_step = jets == 2
+    if over_step:
+        jets = 1
     tangent_backward(
         p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, pose, eta, B, v,
@@ -201,6 +205,10 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
     frame_load_tangent(
         p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_tangent, jets, pose, eta, B, v
     )
+    if over_step:
+        nodal_tangent(
+            p.inertia, w.node_step, pose, w.node_end, w.node_shift, w.node_wrench, w.node_slope, B
+        )
     strip_tangent(p.strip_frame, p.strip_pose, p.strip, jets, pose, eta, B, v, w.strip_pose, w.strip_slope)
     closure_tangent(
         p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, multipliers, pose, v,

@@ -20,7 +20,10 @@ __all__ = ["COMMON", "ensure", "is_warm", "warmup"]
 COMMON = ("residual", "statics", "tangent", "articulated", "observe")
 """What equilibria of any robot need, and motion beside its own steps."""
 
-_GROUPS = ("residual", "gauss", "statics", "tangent", "articulated", "observe", "one-step", "shoot", "explicit", "tree")
+_GROUPS = (
+    "residual", "gauss", "statics", "tangent", "articulated", "observe", "one-step", "shoot", "explicit", "tree",
+    "conserving",
+)
 _COMMAND = "import sys; from elver.kernels.entry import compile_group; compile_group(sys.argv[1])"
 
 

@@ -39,6 +39,8 @@ _NOISE = 1e-9
 # Steps out of rest move so little that their own error is large beside it.
 _FEW = 5
 _STATES = ("time", "q", "base", "twist", "multipliers", "inputs", "node_inputs")
+# What a conserving method knows of its steps: multipliers over them, work of what is imposed and of a driven base.
+_OF_STEPS = ("held", "given_work")
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Verdict:
     divided: int  # steps that failed and were divided
     first_divided: float  # s; nan if none
     steps: int
+    unresolved: float = 0.0  # largest part of the energy in play in motion that the steps do not resolve
 
     @property
     def is_off(self) -> bool:
@@ -70,13 +73,22 @@ class Verdict:
             words.append(f"energy {'grew' if self.error > 0.0 else 'fell'} by {percent(self.error)}")
         if self.is_divided:
             words.append(f"{self.divided} steps divided (first at {self.first_divided:.3g} s)")
+        if self.is_unresolved:
+            words.append(f"{percent(self.unresolved)} of the energy in motion that the steps do not resolve")
         return tuple(words)
+
+    @property
+    def is_unresolved(self) -> bool:
+        """Whether vibration beyond what the steps resolve holds a good part of the energy."""
+        return self.unresolved > ALARM
 
     @property
     def attributes(self) -> dict[str, Any]:
         """The same for machines."""
         out: dict[str, Any] = {"energy_in_play": self.in_play, "energy_error": self.error}
         out["divided_steps"] = self.divided
+        if self.unresolved:
+            out["energy_unresolved"] = self.unresolved
         if self.is_off:
             out["energy_error_time"] = self.time
         if self.divided:
@@ -99,6 +111,11 @@ class Verdict:
             parts.append(
                 f"{self.divided} of {self.steps} steps failed and were divided, first at t = {self.first_divided:.3g} s"
             )
+        if self.is_unresolved:
+            parts.append(
+                f"up to {percent(self.unresolved)} of the {self.in_play:.3g} J in play is motion that the steps do not "
+                "resolve"
+            )
         return f"simulate: {'; '.join(parts)}: {remedy}"
 
 
@@ -115,20 +132,23 @@ class Ledger:
         self.first_energy = 0.0
         self.series: list[tuple[Array, Array]] = []  # time, numerical
         self.swing = (np.inf, -np.inf)
-        self.in_play = self.largest = 0.0
+        self.in_play = self.largest = self.unresolved = 0.0
         self.divided, self.first_divided, self.steps = 0, np.nan, 0
 
     def book(self, rows: Rows, seen: Observation) -> Array:
         """The accounts (rows, names + 1) [J] at these rows, which follow those booked before; numerical last."""
-        rows = {name: rows[name] for name in _STATES}
         energy = seen.energy.sum(axis=1)
+        if "carried" in rows:
+            self.unresolved = max(self.unresolved, float(np.max(rows["carried"])))
+        names = (*_STATES, *(name for name in _OF_STEPS if name in rows))
+        rows = {name: rows[name] for name in names}
         if self.last is None:
             self.first_energy = float(energy[0])
             changes = self._changes(rows, seen)
             changes = np.vstack([np.zeros((1, len(self.names))), changes])
         else:
             before, view = self.last
-            both = {name: np.concatenate([before[name], rows[name]]) for name in _STATES}
+            both = {name: np.concatenate([before[name], rows[name]]) for name in names}
             if len(self.series) == 1:  # at the first instant multipliers are those of accelerations that no step takes
                 both["multipliers"][0] = both["multipliers"][1]
             changes = self._changes(both, _joined(view, seen))
@@ -200,7 +220,7 @@ class Ledger:
         off = np.flatnonzero(np.abs(numerical) > ALARM * in_play)
         return Verdict(
             in_play, float(numerical[worst] / in_play), float(time[off[0]]) if off.size else float("nan"), self.divided,
-            self.first_divided, self.steps,
+            self.first_divided, self.steps, self.unresolved / in_play,
         )  # fmt: skip
 
 

@@ -108,8 +108,10 @@ class WorkMeter:
             return work, loss
         nodes = [self._middle(rows, seen, q, h)] if self.order < 4 else self._gauss_nodes(rows, q, h, wrapped)
         self._add_conjugate(rows, seen, q, nodes, work)
+        if "given_work" in rows:
+            self._add_given(rows["given_work"][1:], work)
         for node in nodes:
-            for k, power in self._powers(node):
+            for k, power in self._powers(node, "given_work" in rows):
                 work[:, k] += node.weight * power
             for k, power in self._losses(node):
                 loss[:, k] += node.weight * power
@@ -199,10 +201,12 @@ class WorkMeter:
 
     def _add_conjugate(self, rows: Rows, seen: Observation, q: Array, nodes: list[_Nodes], work: Array) -> None:
         """∫ f dy of tendons, motors, muscles, dead forces and a changing gravity."""
-        pairs = list(self._pairs(seen, q, rows["inputs"], rows["node_inputs"][:, 0], rows["multipliers"]))
+        multipliers = rows.get("held", rows["multipliers"])
+        pairs = list(self._pairs(seen, q, rows["inputs"], rows["node_inputs"][:, 0], multipliers))
         if self.order < 4:
             for k, f, y in pairs:
-                inside = f[1:] if self._is_input(k) else 0.5 * (f[:-1] + f[1:])
+                is_of_step = self._is_input(k) or ("held" in rows and not isinstance(self.system.channels[k], Gravity))
+                inside = f[1:] if is_of_step else 0.5 * (f[:-1] + f[1:])
                 work[:, k] += inside * np.diff(y)
             return
         inner = [
@@ -248,7 +252,14 @@ class WorkMeter:
 
     # Powers at nodes -------------------------------------------------------------------------------------------
 
-    def _powers(self, node: _Nodes) -> Iterator[tuple[int, Array]]:
+    def _add_given(self, told: Array, work: Array) -> None:
+        """Work of what imposes coordinates and drives the base, as the method itself knows it."""
+        for j, part in enumerate(self.system.imposed):
+            work[:, self.system.input_index(part)] += told[:, j]
+        if self.driven is not None:
+            work[:, len(self.system.channels)] += told[:, -1]
+
+    def _powers(self, node: _Nodes, told: bool) -> Iterator[tuple[int, Array]]:
         """Power [W] of all that has no displacement of its own, on the robot."""
         p, system, at = self.kernels.program, self.system, self.frames
         for e in self.turning:
@@ -267,7 +278,7 @@ class WorkMeter:
             efforts = [j for j, part in enumerate(system.feedback) if isinstance(part, JointFeedback)]
             for column, j in enumerate([*wrenches, *efforts]):
                 yield first + j, powers[:, column]
-        if self.driven is not None or system.imposed:
+        if (self.driven is not None or system.imposed) and not told:
             yield from self._reactions(node)
 
     def _feedback_powers(self, node: _Nodes) -> Array:

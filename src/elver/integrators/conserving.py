@@ -1,0 +1,55 @@
+"""Steps that keep energy and momentum: frames as free bodies over a step, tied by the robot's own columns.
+
+Order two, no acceleration is carried on, and whatever root Newton finds obeys the balance of energy: no step can gain.
+A free robot keeps its linear and angular momentum. Closures hold at the end of each step, and do no work.
+
+Theory: docs/theory/time-integration.md, eq. (conserving).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from elver.environment import Feedback, JointFeedback, Lighthill, Morison, SlidingFriction
+from elver.errors import BadInput
+from elver.integrators.method import Method, check_rho
+from elver.system import System
+
+__all__ = ["Conserving"]
+
+
+@dataclass(frozen=True)
+class Conserving(Method):
+    """Energy and momentum to rounding; ``rho_inf`` below 1 takes energy out of vibration that the step cannot resolve.
+
+    ``rho_inf`` from 1/3 (most) to 1 (none): what is left per step of the amplitude of such vibration.
+    """
+
+    rho_inf: float = 1.0
+    max_iterations: int = 40
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rho(self.rho_inf, 1.0 / 3.0)
+        if self.group != "SO3xR3":
+            raise BadInput(f"group = {self.group!r}: Conserving() moves a free base on SO(3)×R³; leave it out")
+
+    @property
+    def damping(self) -> tuple[float, float]:
+        """κ of velocities off what the robot can do, and χ of vibration."""
+        rho = self.rho_inf
+        return (1.0 if rho == 1.0 else 0.0), rho * (1.0 - rho) / (1.0 + rho) ** 2
+
+    def check(self, system: System) -> None:
+        """Refuse what it does not know yet."""
+        for load in system.loads:
+            if isinstance(load, Morison | Lighthill | SlidingFriction | Feedback | JointFeedback):
+                raise BadInput(
+                    f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
+                )
+        damped = [rod.name for rod in system.mechanism.rods if rod.material.mass_damping > 0.0]
+        if damped:
+            raise BadInput(
+                f"Conserving() does not know mass_damping (rod {damped[0]!r}) yet: use damping of the material, or "
+                "ImplicitMidpoint()"
+            )

@@ -12,8 +12,8 @@ table (model_fields). So a class of the library needs no code here to be read or
 
 A model file holds no code, and names no file outside its own folder unless that is allowed by a flag.
 
-Rooms: toml_values what a file holds, toml_reader and toml_writer the two ways, toml_text the text itself, model_fields
-the table of keys, units the units.
+Rooms: toml_values what a file holds, toml_document its tables, toml_reader and toml_writer the two ways, toml_text the
+text itself, model_fields the table of keys, units the units.
 """
 
 from __future__ import annotations

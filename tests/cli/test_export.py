@@ -2,6 +2,7 @@
 
 import csv
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -64,6 +65,53 @@ def test_reactions(file, tmp_path):
     (row,) = rows(tmp_path / "r.csv")
     assert row["joint"] == "fixed-1"
     assert float(row["time [s]"]) == 0.01
+
+
+def test_exported_reactions_carry_weight_and_change_momentum(tmp_path):
+    """An arm between a clamp and a held tip: what both exert is weight and the rate of momentum, at every instant."""
+    arm = ev.Rod(
+        0.4, ev.Circle(8e-3), ev.Material(2e6, poisson=0.45, density=1070.0, damping=0.01), ev.Legendre.kirchhoff(4),
+        name="arm",
+    )  # fmt: skip
+    hold = ev.Hold("tip", position=(0.35, 0.0, 0.0), name="grip")
+    system = ev.System(ev.Mechanism.clamped(arm, holds=[hold]), loads=[ev.Gravity()])
+    run = ev.simulate(
+        system, ev.assemble(system), duration=0.2, step=1e-3, method=ev.GeneralizedAlpha(), file=tmp_path / "arm.nc"
+    )
+    exported(tmp_path / "arm.nc", "--reactions", "-o", tmp_path / "r.csv")
+    table = rows(tmp_path / "r.csv")
+    assert {row["joint"] for row in table} == {"fixed-1", "grip"}
+    on = {side: [f"force_on_{side}_world_{axis} [N]" for axis in "xyz"] for side in "ab"}
+    force, opposite = (
+        np.array([[float(row[name]) for name in on[side]] for row in table]).reshape(-1, 2, 3) for side in "ba"
+    )
+    np.testing.assert_allclose(opposite, -force, atol=1e-13)
+    weight = np.array([0.0, 0.0, 9.81 * arm.mass])
+    # Momentum is differentiated over steps that the vibration of the release does not disturb any more: after 0.1 s.
+    rate = np.gradient(run["momentum"].values[:, 3:], run["time"].values, axis=0)
+    late = slice(100, -1)
+    np.testing.assert_allclose(force.sum(axis=1)[late], (rate + weight)[late], atol=2e-3 * weight[2])
+
+
+def test_netcdf_says_units_and_axes(file, tmp_path):
+    exported(file, "--reactions", "-o", tmp_path / "r.nc")
+    found = ev.load(tmp_path / "r.nc")
+    np.testing.assert_array_equal(found["force_on_b"], ev.reactions(ev.load(file))["force_on_b"])
+    assert found["force_on_b"].attrs == {"units": "N", "long_name": "in joint axes, about the joint's frame on b"}
+    assert found["moment_on_a_world"].attrs["units"] == "N m"
+
+
+def test_a_branch_has_no_forces(tmp_path):
+    arm = ev.Rod(0.3, ev.Circle(8e-3), ev.Material(2e6, 1070.0, poisson=0.45), ev.Legendre(bending=2), name="arm")
+    ev.save_model(
+        tmp_path / "arm.toml",
+        ev.System(ev.Mechanism.clamped(arm), loads=[ev.Gravity(name="weight")]),
+        study=ev.io.ContinuationStudy("weight", 1.0, step=0.5),
+    )
+    assert runner.invoke(app, ["run", str(tmp_path / "arm.toml"), "-o", str(tmp_path / "b.nc")]).exit_code == 0
+    result = runner.invoke(app, ["export", str(tmp_path / "b.nc"), "--reactions"])
+    assert result.exit_code == 2
+    assert "branch.equilibria[k]" in result.output
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,9 @@ def test_an_equilibrium_is_a_run_of_one_instant(folder):
     np.testing.assert_allclose(rest["arm/tip/position"].values, [tip], rtol=0, atol=1e-13)
     assert (rest.attrs["stable"], rest.attrs["status"], rest["q_dot"].values.any()) == (True, "complete", False)
     assert elver("report", "rest.nc").exit_code == 0
+    (clamp,) = found["reactions"].values()
+    assert clamp["force_on_b_world"][2] == pytest.approx(9.81 * ev.load_model("arm.toml").system.rod.mass, rel=1e-9)
+    assert "moment [N m]" in elver("equilibrium", "arm.toml").stdout
     assert elver("equilibrium", "arm.toml", "-o", "arm.toml").exit_code == 2
 
 

@@ -32,10 +32,12 @@ def test_an_equilibrium_tells_its_reactions(system, tmp_path):
 
 def test_a_run_tells_the_largest(system, tmp_path):
     run = ev.simulate(system, duration=0.1, step=5e-3)
-    text = text_of(ev.report(run, tmp_path / "run.html"))
+    path = ev.report(run, tmp_path / "run.html")
+    text = text_of(path)
     largest = float((ev.reactions(run)["force_on_b_world"].sel(joint="clamp") ** 2).sum("xyz").max() ** 0.5)
     assert f"{largest:.4g}" in text
     assert "Internal stress" in text
+    assert "size of the reactions, N m" in path.read_text(encoding="utf-8")
 
 
 def test_a_run_without_a_model_has_none(system, tmp_path):

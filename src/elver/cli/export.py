@@ -13,7 +13,8 @@ __all__ = ["command"]
 def command(
     run: Annotated[Path, typer.Argument(help="Run or equilibrium (.nc), as elver wrote it.", show_default=False)],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Table to write (.csv).", show_default="beside the run, as .csv")
+        Path | None,
+        typer.Option("--out", "-o", help="Table to write (.csv or .nc).", show_default="beside the run, as .csv"),
     ] = None,
     part: Annotated[
         str | None,
@@ -27,11 +28,15 @@ def command(
         list[str] | None,
         typer.Option(help="Instant: 0.5, '10 ms', or start:end:step; may be repeated.", show_default="all recorded"),
     ] = None,
-    reactions: Annotated[bool, typer.Option("--reactions", help="Wrenches at all joints and holds.")] = False,
+    reactions: Annotated[
+        bool, typer.Option("--reactions", help="Wrench on each side of every joint, clamp and hold.")
+    ] = False,
 ) -> None:
     """Write numbers of a run as a CSV table, one row per instant and place, with units in the header.
 
-    Without options: coordinates, inputs, energies, multipliers, tips and bodies over time.
+    Without options: coordinates, inputs, energies, multipliers, tips and bodies over time. Reactions are computed from
+    the run and the model in it: force_on_a and moment_on_a are what b exerts on a, about the joint's frame on a, in
+    joint axes (z is the joint's axis); with _world, in world axes. A name that ends in .nc gives a netCDF file.
 
     Example:  elver export arm.nc -o energies.csv
 
@@ -54,7 +59,10 @@ def command(
     times = None if not time else [t for text in time for t in _instants(text)]
     if reactions or part or times is not None:
         data = _results(data, part, at, times, reactions)
-    target = io.save_csv(data, out or run.with_suffix(".csv"))
+    target = out or run.with_suffix(".csv")
+    if target.resolve() == run.resolve():
+        raise BadInput(f"--out {target}: that is the run itself; choose another name, such as {run.stem}.csv")
+    target = io.save(data, target) if target.suffix.lower() == ".nc" else io.save_csv(data, target)
     Console(highlight=False).print(f"{target} ({target.stat().st_size / 1e3:.0f} kB)", soft_wrap=True, markup=False)
 
 

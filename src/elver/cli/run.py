@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from elver.errors import BadInput
 from elver.io.toml_model import ContinuationStudy, Model, SimulationStudy, load_model
 
 __all__ = ["equilibrium_of_file", "run_file"]
+
+_REACTIONS = 12  # so many are printed
 
 
 def run_file(
@@ -189,6 +191,7 @@ def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
         "equilibrium": {part.name: found.pose(part).tolist() for part in model.system.mechanism.parts},
         "q": dict(zip(model.system.coordinate_names, found.state.q.tolist())),
         "multipliers": found.multipliers,
+        "reactions": _reactions(found),
         "inputs": dict(zip(names, found.inputs.tolist())),
         "stable": found.stable,
         "motion": found.motion,
@@ -196,6 +199,20 @@ def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
         "iterations": int(found.iterations),
         "residual": float(found.residual),
         "resolution": resolution_in_words(found),
+    }
+
+
+def _reactions(found: Any) -> dict[str, dict[str, Any]]:
+    """What the first side of each joint, clamp and hold exerts on the second, in world axes, about the joint."""
+    data = found.reactions
+    return {
+        str(name): {
+            "a": data["a"].item(k),
+            "b": data["b"].item(k),
+            "force_on_b_world": data["force_on_b_world"].values[k].tolist(),
+            "moment_on_b_world": data["moment_on_b_world"].values[k].tolist(),
+        }
+        for k, name in enumerate(data["joint"].values)
     }
 
 
@@ -209,10 +226,35 @@ def _show_equilibrium(result: dict[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("part (tip of a rod)", "x [m]", "y [m]", "z [m]"):
         table.add_column(column, justify="left" if column.startswith("part") else "right")
-    for name, pose in result["equilibrium"].items():
-        table.add_row(name, *(f"{pose[k][3]:.6g}" for k in range(3)))
+    places = {name: [pose[k][3] for k in range(3)] for name, pose in result["equilibrium"].items()}
+    for name, place in places.items():
+        table.add_row(escape(name), *_rounded(place, places.values(), digits=6))
     console.print(table)
+    if result["reactions"]:
+        console.print(_reaction_table(result["reactions"]))
+        console.print("  what the first exerts on the second, in world axes, about the joint")
     for name, value in result["multipliers"].items():
         console.print(f"  {name} = {value:.6g}", markup=False)
     if result["file"]:
         console.print(f"  {result['file']}", soft_wrap=True)
+
+
+def _rounded(values: Sequence[float], others: Iterable[Sequence[float]], digits: int = 4) -> list[str]:
+    """Numbers as text; what is rounding beside the largest of all others is zero."""
+    small = 1e-9 * max(abs(x) for other in others for x in other)
+    return [f"{x if abs(x) > small else 0.0:.{digits}g}" for x in values]
+
+
+def _reaction_table(reactions: dict[str, dict[str, Any]]) -> Table:
+    """Force and moment on the second side of each."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("reaction", "first", "second", "force [N]", "moment [N m]"):
+        table.add_column(column, justify="right" if "[" in column else "left")
+    kinds = {kind: [entry[kind] for entry in reactions.values()] for kind in ("force_on_b_world", "moment_on_b_world")}
+    for k, (name, entry) in enumerate(reactions.items()):
+        if k == _REACTIONS:
+            table.add_row(f"and {len(reactions) - k} more (--json has them)")
+            break
+        texts = [", ".join(_rounded(entry[kind], every)) for kind, every in kinds.items()]
+        table.add_row(*map(escape, (name, entry["a"], entry["b"], *texts)))
+    return table

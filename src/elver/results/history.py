@@ -314,6 +314,11 @@ def _of_run(run: xr.Dataset, system: System) -> History:
         *(f"{name}/{v}" for v in ("position", "orientation", "twist", "twist_rate")),
     )
     missing = [v for v in wanted if v not in run]
+    if "q" in run and run["q"].dims[:1] == ("point",):
+        raise BadInput(
+            "this is a branch of equilibria, which holds their shapes: take forces from branch.equilibria[k] of "
+            "continuation(...), or compute one with equilibrium(system, inputs) (elver equilibrium --set NAME=VALUE)"
+        )
     if missing:
         raise BadInput(
             f"this dataset has no {', '.join(missing)}: give a run of simulate(...), or one of several with io.part"

@@ -16,7 +16,6 @@ import html
 import os
 import platform
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from elver.errors import BadInput, ElverWarning, as_path
+from elver.errors import BadInput, as_path
 from elver.integrators.resolution import resolution_in_words
 from elver.integrators.runs import as_run
 from elver.results.status import energy_line, is_complete
@@ -37,7 +36,7 @@ from elver.viz.history import Cast, cast_of
 from elver.viz.measures import RAMP
 from elver.viz.reports.beside import charts_beside
 from elver.viz.reports.charts import FORMATS, Chart, charts_of, is_branch
-from elver.viz.reports.forces import INSTANTS, reaction_rows, stress_rows
+from elver.viz.reports.forces import INSTANTS, reaction_rows, reactions_of, stress_rows
 from elver.viz.reports.playback import BUDGET, Playback, playback_of
 from elver.viz.reports.words import model_of, sections_of, sentence_of, summary_of
 from elver.words import describe
@@ -61,6 +60,7 @@ class _Shown:
     system: System | None
     reason: str  # why there is no system
     playback: Playback | None
+    reactions: xr.Dataset | None
 
 
 def report(
@@ -114,7 +114,8 @@ def save_plots(run: Seen, folder: str | os.PathLike[str], *, format: str = "pdf"
     """Write the plots of a report as files of their own into ``folder``, and return their paths.
 
     ``format`` is "pdf" or "svg" (vectors, whose text stays text) or "png". The files are called after what they show:
-    paths, shapes, tips, energy, balance, inputs, multipliers, efforts, newton; those of them that the run has data for.
+    paths, shapes, tips, energy, balance, inputs, multipliers, efforts, reactions (forces), reactions-2 (moments),
+    newton; those of them that the run has data for.
     """
     if format not in FORMATS:
         raise BadInput(f"format = {describe(format)}: choose one of {', '.join(FORMATS)}")
@@ -125,7 +126,7 @@ def save_plots(run: Seen, folder: str | os.PathLike[str], *, format: str = "pdf"
     except OSError as error:
         raise BadInput(f"{target}: cannot be a folder ({error.strerror})") from None
     try:
-        return [chart.save(target, format) for chart in charts_of(run, _cast(run))]
+        return [chart.save(target, format) for chart in charts_of(run, _cast(run), reactions_of(run, model_of(run)[0]))]
     except OSError as error:
         raise BadInput(f"{target}: cannot be written to ({error.strerror or error})") from None
 
@@ -134,7 +135,7 @@ def _shown(name: str, run: xr.Dataset, budget: int) -> _Shown:
     cast = _cast(run)
     system, reason = model_of(run)
     playback = None if cast is None else playback_of(cast, run, system, budget=budget)
-    return _Shown(name, run, cast, system, reason, playback)
+    return _Shown(name, run, cast, system, reason, playback, reactions_of(run, system))
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
@@ -242,7 +243,7 @@ def _badge(run: xr.Dataset) -> str:
 
 def _charts(shown: list[_Shown]) -> Iterator[Chart]:
     if len(shown) == 1:
-        return charts_of(shown[0].run, shown[0].cast)
+        return charts_of(shown[0].run, shown[0].cast, shown[0].reactions)
     return charts_beside({one.name: (one.run, one.cast) for one in shown if one.cast is not None})
 
 
@@ -338,20 +339,18 @@ def _numbers(shown: list[_Shown], metrics: Mapping[str, Any]) -> Iterator[str]:
 
 def _forces(one: _Shown) -> Iterator[str]:
     """What joints and rods carry; nothing where the run does not tell, or its model has code that is not in it."""
-    if one.system is None or is_branch(one.run):
+    if one.system is None or one.reactions is None:
         return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ElverWarning)  # said when the run was computed
-            joints, rods = list(reaction_rows(one.run, one.system)), list(stress_rows(one.run, one.system))
-    except BadInput:
-        return
+    joints, rods = list(reaction_rows(one.reactions)), stress_rows(one.run, one.system)
     name = f" of {_escaped(one.name)}" if one.name else ""
     if joints:
         yield f"<h3>Reactions{name}</h3>"
         head = ("joint", "between", "force at the end [N]", "largest [N]", "moment at the end [N m]", "largest [N m]")
         yield _table(head, joints, (2, 3, 4, 5))
-        yield '<p class="quiet">What the first exerts on the second, in world axes, about the joint.</p>'
+        yield (
+            '<p class="quiet">What the first exerts on the second, in world axes, moments about the joint; the '
+            "opposite acts on the first. In joint axes too, on both sides, over time: elver export --reactions.</p>"
+        )
     if rods:
         yield f"<h3>Internal stress{name}</h3>"
         yield _table(("rod", "largest force [N]", "largest moment [N m]"), rods)

@@ -78,8 +78,8 @@ class Chart:
         return float(start), float(end)
 
 
-def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
-    """The plots that this run has something for, in the order of a report."""
+def charts_of(run: xr.Dataset, cast: Cast | None, reactions: xr.Dataset | None) -> Iterator[Chart]:
+    """The plots that this run has something for, in the order of a report; ``reactions`` are those of its joints."""
     if cast is not None and len(cast.time) > 1:
         yield drawn_plain("paths", "ways of tips and bodies in the plane of the largest motion", _of(_ways, cast))
     if cast is not None and cast.rods:
@@ -101,6 +101,8 @@ def charts_of(run: xr.Dataset, cast: Cast | None) -> Iterator[Chart]:
     ):
         if _finite(run, name) and run[name].ndim == 2:
             yield from _channels(run, name, labels, units, title)
+    if reactions is not None and reactions.sizes["joint"]:
+        yield from _channels(_sizes(reactions), "reactions", "reaction", "units", "size of the reactions")
     if _finite(run, "newton_iterations") and run["newton_iterations"].values.any():  # explicit methods have none
         yield drawn_over_time("newton", "Newton iterations of each step", _of(_newton, run))
 
@@ -211,6 +213,20 @@ def _channels(run: xr.Dataset, name: str, labels: str, units: str, title: str) -
         about = f"{title}, {unit}" if unit not in ("", "1") else title
         number = list(dict.fromkeys(kinds)).index(unit)
         yield drawn_over_time(f"{name}-{number + 1}" if number else name, about, draw)
+
+
+def _sizes(reactions: xr.Dataset) -> xr.Dataset:
+    """Sizes of the force and of the moment on the second side of every joint over time."""
+    kinds = {"N": "force_on_b", "N m": "moment_on_b"}
+    values = np.concatenate([np.linalg.norm(reactions[name].values, axis=-1) for name in kinds.values()], axis=1)
+    joints = reactions["joint"].values
+    return xr.Dataset(
+        {
+            "reactions": (("time", "reaction"), np.where(values > 1e-9 * np.max(values, initial=0.0), values, 0.0)),
+            "units": ("reaction", [unit for unit in kinds for _ in joints]),
+        },
+        {"time": reactions["time"], "reaction": np.tile(joints, 2)},
+    )
 
 
 def _newton(axes: Axes, run: xr.Dataset) -> None:

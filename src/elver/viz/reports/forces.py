@@ -1,27 +1,34 @@
-"""What joints and rods carry, for a report: reactions at the end and at most, the largest internal stress."""
+"""What joints and rods carry, for a report: reactions over time and at most, the largest internal stress."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 import xarray as xr
 
-from elver.errors import BadInput
+from elver.errors import BadInput, ElverWarning
 from elver.results import reactions, sample
 from elver.system import System
 
-__all__ = ["INSTANTS", "reaction_rows", "stress_rows"]
+__all__ = ["INSTANTS", "reaction_rows", "reactions_of", "stress_rows"]
 
 INSTANTS = 200  # of a long run so many are looked at, evenly spread, the last always
 _ROWS = 24
 
 Row = tuple[str, ...]
+T = TypeVar("T")
 
 
-def reaction_rows(run: xr.Dataset, system: System) -> Iterator[Row]:
+def reactions_of(run: xr.Dataset, system: System | None) -> xr.Dataset | None:
+    """Reactions of a run, thinned; None where it does not tell, or its model has code that is not in it."""
+    return None if system is None else _if_told(lambda: reactions(_thinned(run), system=system))
+
+
+def reaction_rows(found: xr.Dataset) -> Iterator[Row]:
     """Joint, what it joins, force [N] and moment [N m] on its second side at the end, and the largest of each."""
-    found = reactions(_thinned(run), system=system)
     for k, name in enumerate(found["joint"].values):
         if k == _ROWS:
             yield f"and {found.sizes['joint'] - k} more", "", "", "", "", ""
@@ -32,8 +39,12 @@ def reaction_rows(run: xr.Dataset, system: System) -> Iterator[Row]:
         yield str(name), f"{one['a'].item()} to {one['b'].item()}", ends[0], most[0], ends[1], most[1]
 
 
-def stress_rows(run: xr.Dataset, system: System) -> Iterator[Row]:
-    """Rod, its largest internal force [N] and moment [N m] with place and instant."""
+def stress_rows(run: xr.Dataset, system: System) -> list[Row]:
+    """Rod, its largest internal force [N] and moment [N m] with place and instant; none where the run does not tell."""
+    return _if_told(lambda: list(_stress_rows(run, system))) or []
+
+
+def _stress_rows(run: xr.Dataset, system: System) -> Iterator[Row]:
     thin = _thinned(run)
     for k, rod in enumerate(system.mechanism.rods):
         if k == _ROWS:
@@ -41,6 +52,15 @@ def stress_rows(run: xr.Dataset, system: System) -> Iterator[Row]:
             return
         found = sample(thin, rod, system=system)
         yield rod.name, *(_largest(found, what) for what in ("force", "moment"))
+
+
+def _if_told(compute: Callable[[], T]) -> T | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ElverWarning)  # said when the run was computed
+            return compute()
+    except BadInput:
+        return None
 
 
 def _thinned(run: xr.Dataset) -> xr.Dataset:

@@ -289,7 +289,10 @@ class System(Carried):
         inputs = self.check_inputs(inputs)
         signals: list[Signal] = [part.default for part in self.channels]
         for key, value in inputs.items():
-            signals[self._channel(key)] = value
+            k = self._channel(key)
+            signals[k] = value
+            if isinstance(part := self.channels[k], Pressure) and isinstance(value, (int, float, np.floating)):
+                part.ask(float(value))
         return tuple(signals)
 
     def check_inputs(self, value: Inputs | None) -> Inputs:

@@ -18,6 +18,10 @@ def rod(length=0.4, section=None, material=silicone):
     return ev.Rod(length, section or ev.Circle(8e-3), material, basis, name="arm")
 
 
+finger = rod()
+blown = ev.System(ev.Mechanism.clamped(finger), [ev.Pressure(finger, 2e-5, ev.parallel(z=4e-3), name="air")])
+
+
 @pytest.mark.parametrize(
     ("make", "question"),
     [
@@ -47,6 +51,16 @@ def test_what_no_one_can_mean_is_refused(make, question):
         (lambda: ev.Gravity((0, 0, -9810)), r"9810 m/s2: mm/s2\? write 9.81"),
         (lambda: ev.JointStop(hinge, -90, 90, stiffness=1.0), r"lower = -90 rad .*degrees\? write -1.5708"),
         (lambda: ev.JointSpring(hinge, 1.0, rest=45), r"rest = 45 rad .*degrees\?"),
+        (lambda: ev.Material(young=1e6, poisson=0.45, density=1.0), r"g/cm3\? write density=1000"),
+        (lambda: ev.RigidBody.sphere(0.02, density=7.8), r"'body' = 7.8 kg/m3, .*g/cm3\? write density=7800"),
+        (lambda: ev.RigidBody.box((0.1, 0.1, 0.1), density=1.0), r"g/cm3\? write density=1000"),
+        (lambda: ev.Buoyancy(fluid_density=1.025), r"water in g/cm3\? write 1025"),
+        (lambda: ev.Morison(fluid_density=1.0), r"water in g/cm3\? write 1000"),
+        (lambda: ev.Pressure(rod(), 20.0, ev.parallel(z=4e-3)), r"area = 20 m2 .*: mm2\? write 2e-05"),
+        (lambda: ev.Pressure(rod(), 0.2, ev.parallel(z=4e-3)), r"area = 0.2 m2 .*: cm2\? write 2e-05"),
+        (lambda: ev.equilibrium(blown, {"air": 50.0}), r"'air' = 50 Pa, .* by 0.0005 only: kPa\? write 50000"),
+        (lambda: ev.equilibrium(blown, {"air": 0.5}), r"'air' = 0.5 Pa, .*: bar\? write 50000"),
+        (lambda: ev.simulate(blown, duration=0.01, inputs={"air": -1}), r"'air' = -1 Pa, .*: bar\? write -100000"),
     ],
 )
 def test_what_is_probably_a_slip_is_asked_about(make, question):
@@ -114,3 +128,14 @@ def test_a_ribbon_may_be_wide():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ElverWarning)
         rod(0.1, ev.Rectangle(0.05, 1e-4))
+
+
+def test_what_exists_is_not_asked_about():
+    """Air, foam, a body without dimensions; pressures that work, are off, are tiny, or begin at zero."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ElverWarning)
+        ev.Buoyancy(fluid_density=1.2)
+        ev.RigidBody.sphere(0.02, density=30.0)
+        ev.RigidBody.box((1.0, 1.0, 1.0), density=1.0)
+        for pressure in (0.0, 5e4, -2e4, 200.0, 1e-4, lambda t: 100.0 * t):
+            blown.signals({"air": pressure})

@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from elver.actuation.paths import Path, parallel
 from elver.actuation.tendon import Routed
 from elver.errors import finite, positive
 from elver.rods import Rod
+from elver.rods.fields import Array
+from elver.slips import ask_of_area, ask_of_pressure
 from elver.words import brief
 
 __all__ = ["Pressure"]
@@ -39,6 +43,13 @@ class Pressure(Routed):
     def __post_init__(self) -> None:
         object.__setattr__(self, "area", positive(f"chamber area of {self.name!r}", self.area, "m2"))
         self._check_routing("pressure chamber", several=False)
+        half_y, half_z = self.rod.section.half_widths(self._middle, self.rod.length)
+        ask_of_area(f"pressure chamber {self.name!r}", self.area, 4.0 * float(half_y[0] * half_z[0]))
+
+    @property
+    def _middle(self) -> Array:
+        """Arc length [m] of the middle of the chamber, (1,)."""
+        return np.array([0.5 * (self.start + self.last)])
 
     def tension(self, pressure: float) -> float:
         """Tension [N] of the equivalent tendon, -p A_c."""
@@ -47,3 +58,11 @@ class Pressure(Routed):
     def check(self, value: float) -> float:
         """The pressure [Pa] if it is finite."""
         return float(finite(f"pressure of {self.name!r}", value, (), "Pa"))
+
+    def ask(self, pressure: float) -> None:
+        """Ask whether a constant pressure [Pa] that does nothing to the rod is one in kPa or bar."""
+        _, EI_y, EI_z, EA, *_ = self.rod.stiffness(self._middle)[0]
+        _, y, z = np.abs(self.geometry(self._middle)[0][0])
+        length, force = self.last - self.start, abs(pressure) * self.area
+        effect = force * max(1.0 / EA, z * length / EI_y, y * length / EI_z)
+        ask_of_pressure(f"pressure of {self.name!r}", pressure, float(effect))

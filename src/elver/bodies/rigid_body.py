@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.bodies.shapes import Box, Cylinder, EllipticCylinder, Shape, Sphere
 from elver.errors import BadInput, finite, non_negative, positive, shape_of
 from elver.lie.so3 import hat
+from elver.slips import ask_of_density
 from elver.words import describe, shown
 
 __all__ = ["RigidBody"]
@@ -172,5 +173,6 @@ class RigidBody:
             raise BadInput(f"{name!r}: give either mass (kg) or density (kg/m³)")
         if density is not None:
             mass = positive(f"density of {name!r}", density, "kg/m³") * shape.volume
+            ask_of_density(name, density, shape.volume)
         m = positive(f"mass of {name!r}", mass, "kg")
         return cls(m, tuple(m * shape.gyration), centre, name, shape)

@@ -28,6 +28,7 @@ from elver.errors import BadInput, finite, non_negative, positive
 from elver.mechanism import Part
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
+from elver.slips import ask_of_fluid
 from elver.words import brief, describe
 
 __all__ = ["Buoyancy", "Lighthill", "Morison", "Outline"]
@@ -84,6 +85,7 @@ class _Fluid:
         if self.parts is not None:
             object.__setattr__(self, "parts", _several(label, self.parts))
         object.__setattr__(self, "fluid_density", positive(f"{label}: density", self.fluid_density, "kg/m³"))
+        ask_of_fluid(label, self.fluid_density)
         added = _coefficients(f"{label}: added_mass", self.added_mass, "C_y C_z C_roll")
         object.__setattr__(self, "added_mass", added)
         object.__setattr__(self, "flow", tuple(finite(f"{label}: flow", self.flow, (3,), "m/s").tolist()))
@@ -209,3 +211,4 @@ class Buoyancy:
         if self.parts is not None:
             object.__setattr__(self, "parts", _several(label, self.parts))
         object.__setattr__(self, "fluid_density", positive(f"{label}: density", self.fluid_density, "kg/m³"))
+        ask_of_fluid(label, self.fluid_density)

@@ -104,6 +104,17 @@ def test_estimates_of_runs_are_near_the_truth(steps):
     assert about.step is not None
 
 
+@pytest.mark.parametrize("seed", [13, 40, 119])
+def test_a_wide_swing_is_judged_from_its_record(seed):
+    """Runs of studies/resolution.py whose inertia stiffens or softens them for an instant: that is no frequency.
+
+    Set after seeing 3.7, 2.0 and 1.6 times the true error, which were 38, 63 and 136 times with that inertia.
+    """
+    case = study().runs(seed, steps=False)
+    assert 0.1 < case.ratio < 5.0
+    assert "up to about" in case.advice
+
+
 def test_the_advice_helps():
     """Given the number of functions it names, the error is what was asked for, or near it."""
     rod = arm(ev.Legendre.kirchhoff(2))

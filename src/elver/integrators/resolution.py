@@ -4,12 +4,14 @@ Equilibria: :mod:`elver.statics.resolution`. A run is looked at where it was rec
 
 - at several instants it is carried over to the finer system, and the functions that it did not have give way to what is
   out of balance there: what is missing at each instant;
-- about the middle of the run small vibrations are found with its own functions and with the finer ones. A mode of
-  amplitude A whose frequency is off by δω is off by A δω t after a time t (until damping has taken it away): what has
-  grown over the run. The time scheme shifts frequencies too, by ω - (2/h) atan(ω h / 2) for schemes of order two.
+- about where it is in its middle, at rest, small vibrations are found with its own functions and with the finer ones. A
+  mode of amplitude A whose frequency is off by δω is off by A δω t after a time t (until damping has taken it away):
+  what has grown over the run. The time scheme shifts frequencies too, by ω - (2/h) atan(ω h / 2) for schemes of order
+  two.
 
-These are estimates of size, for free. On request (``steps=True``) the run is done again with half the step, with its
-own and with the finer functions, and compared.
+These are estimates of size, for free: of 135 random runs (studies/resolution.py) nine of ten are judged within a factor
+of three, and all between 0.6 and 5.4 times their true error. On request (``steps=True``) the run is done again with
+half the step, with its own and with the finer functions, and compared.
 
 Theory: docs/theory/time-integration.md, eq. (drift).
 """
@@ -125,7 +127,7 @@ def _as_recorded(run: xr.Dataset, system: System, tolerance: float, instants: in
     strains = strain_by_strain(system, fine, state, richer[where], u, excess)
     errors = {"position": total, "tip": max(tip, total - worst), "energy": energy, "reaction": 0.0, "nodes": nodes}
     found = conclude(system, length, errors, strains, tolerance, step)
-    # frequencies of linear vibrations err to the high side: a bound in words, which a run done again makes a figure
+    # errors of modes are added as if they were largest at one instant: a bound, which a run done again makes a figure
     return replace(found, advice=found.advice.replace("by about", "by up to about"))
 
 
@@ -178,10 +180,12 @@ def _observe(system: System, states: list[Arrays], inputs: Array) -> Any:
 
 def _drift(run: xr.Dataset, system: System, fine: Refinement, at: tuple[Arrays, Array]) -> tuple[float, float]:
     """Errors of positions [m] that grow over a run, by frequencies that functions and the step shift."""
-    a, u = at
+    # At rest there: what the inertia of an instant adds to the stiffness comes and goes, and makes no frequency.
+    a, u = replace(at[0], q=np.vstack([at[0].q[:1], np.zeros((2, system.n))]), twist=np.zeros((2, 6))), at[1]
     kernels = core(system)
-    omega, damping, shapes, mass = _vibrations(system, a, u)
-    finer = _vibrations(fine.system, arrays(fine.state(as_state(a, 0.0))), u)[0]
+    squares, damping, shapes, mass = _vibrations(system, a, u)
+    finer = _vibrations(fine.system, arrays(fine.state(as_state(a, 0.0))), u)[0][: squares.size]
+    omega = np.sqrt(np.abs(squares))
     if not omega.size:
         return 0.0, 0.0
     free = kernels.coordinates - kernels.n
@@ -192,7 +196,7 @@ def _drift(run: xr.Dataset, system: System, fine: Refinement, at: tuple[Arrays, 
     rate = damping * omega
     lasting = np.minimum(duration, 1.0 / np.maximum(rate, 1e-300)) * np.exp(-np.minimum(rate * duration, 1.0))
     reach = np.minimum(amplitude * _reach(system, a, u, shapes), _excursion(run, system))
-    shift = np.abs(omega - finer[: omega.size])
+    shift = np.abs(squares - finer) / np.maximum(omega + np.sqrt(np.abs(finer)), 1e-300)
     by_functions = np.linalg.norm(reach * np.minimum(shift * lasting, 2.0))
     h = run.attrs.get("step")
     by_step = 0.0
@@ -207,7 +211,9 @@ def _drift(run: xr.Dataset, system: System, fine: Refinement, at: tuple[Arrays, 
 
 
 def _vibrations(system: System, a: Arrays, u: Array) -> tuple[Array, Array, Array, Array]:
-    """Frequencies [rad/s], fractions of critical damping, shapes (coordinates, modes) and the mass matrix."""
+    """Squares of frequencies [rad²/s²], ascending, negative where a state is not stable; fractions of critical damping,
+    shapes (coordinates, modes) and the mass matrix.
+    """
     kernels = core(system)
     c, scale = kernels.coordinates, kernels.assembly.scale
     weights = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -222,8 +228,7 @@ def _vibrations(system: System, a: Arrays, u: Array) -> tuple[Array, Array, Arra
     values, vectors = scipy.linalg.eigh(0.5 * (small[0] + small[0].T), 0.5 * (small[2] + small[2].T))
     omega = np.sqrt(np.abs(values))
     damping = np.einsum("ij,ik,kj->j", vectors, small[1], vectors) / (2.0 * np.maximum(omega, 1e-300))
-    order = np.argsort(omega)
-    return omega[order], np.maximum(damping[order], 0.0), (Z @ vectors)[:, order], M
+    return values, np.maximum(damping, 0.0), Z @ vectors, M
 
 
 def _reach(system: System, a: Arrays, u: Array, shapes: Array) -> Array:

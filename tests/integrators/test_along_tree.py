@@ -10,6 +10,7 @@ import pytest
 
 import elver as ev
 from elver.dynamics.core import Core
+from elver.dynamics.quantities import overload
 from elver.integrators.stepper import Stepper
 
 MATERIAL = ev.Material(young=2e7, poisson=0.4, density=1000.0, damping=1e-3)
@@ -149,3 +150,20 @@ def test_two_threads_on_one_stepper_take_turns() -> None:
     for stepper in (again, shared):
         stepper.advance(3)
     np.testing.assert_array_equal(again.state.q, shared.state.q)
+
+
+def test_a_load_beyond_all_rods_is_named() -> None:
+    """A force of 1e9 N on an arm that 0.1 N bends: named, with how much too strong it is; what rods can bear is not."""
+    rods = [ev.Rod(0.3, ev.Circle(0.01), MATERIAL, ev.Legendre.kirchhoff(4), name=f"rod{k}") for k in range(3)]
+    joints = [ev.Fixed("world", (rods[0], "base")), *(ev.Fixed((rods[0], "tip"), (rod, "base")) for rod in rods[1:])]
+    loads = [ev.Gravity(), ev.PointWrench(rods[2], force=(0.0, 0.0, -1e9), name="push")]
+    tendon = ev.Tendon(rods[1], ev.parallel(z=5e-3), name="tendon")
+    system = ev.System(ev.Mechanism(joints), [tendon], loads)
+    assert system.n > 30
+    with pytest.raises(ev.NotConverged, match=r"'push' is \de\+\d+ times what bends a rod by a radian: check its size"):
+        ev.simulate(system, duration=0.05, step=5e-3, method=ev.Newmark(halvings=0))
+    strength = 1e5 * 5e-3 / (0.25e-8 * np.pi * MATERIAL.young / 0.3)  # T D over EI / L, which turns a rod by a radian
+    for pull, words in ((1.0, ""), (1e5, f"'tendon' is {strength:.0e} times")):
+        u = system.input_vector(system.signals({tendon: pull, "push": 0.0}), 0.0)
+        assert overload(system, u).startswith(words)
+        assert bool(overload(system, u)) == bool(words)

@@ -151,6 +151,22 @@ def test_a_run_that_cannot_go_on_loses_nothing(make: SimpleNamespace, tmp_path: 
     assert stored.attrs["status"].startswith("stopped: simulate: Newton failed")
 
 
+def test_an_error_in_a_function_names_its_input_and_keeps_the_steps_before(tmp_path: Path) -> None:
+    rod = ev.Rod(0.3, ev.Circle(0.01), ev.Material(young=2e7, poisson=0.4, density=1e3), ev.Legendre(bending=2))
+    tendon = ev.Tendon(rod, ev.parallel(z=5e-3), name="cable")
+    system = ev.System(ev.Mechanism.clamped(rod), [tendon])
+    path = tmp_path / "late.nc"
+    with pytest.raises(ZeroDivisionError) as info:
+        ev.simulate(
+            system, duration=0.1, step=5e-3, inputs={tendon: lambda t: 1.0 / 0.0 if t > 0.05 else 1.0}, file=path
+        )
+    assert info.value.__notes__ == ["in the function of input 'cable' at t = 0.0525 s"]
+    stored = ev.load(path)
+    assert stored.sizes["time"] == info.value.result.sizes["time"] == 11
+    assert stored.attrs["status"].startswith("stopped: ZeroDivisionError: ")
+    assert "input 'cable'" in stored.attrs["status"]
+
+
 def test_ctrl_c_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "interrupted.nc"
     script = textwrap.dedent(

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+import elver as ev
 from elver import viz
 from elver.errors import BadInput, Interrupted
 from elver.lie import so3
@@ -112,6 +113,15 @@ class TestPlots:
         np.testing.assert_array_equal(axes.lines[2].get_ydata(), run["arm/tip/position"][:, 2])
         assert axes.get_ylabel() == "position [m]"
         assert axes.get_xlabel() == "time [s]"
+
+    def test_each_of_a_few_tips_has_its_name_and_colour(self):
+        material = ev.Material(young=2e7, poisson=0.4, density=1e3)
+        rods = [ev.Rod(0.3, ev.Circle(0.01), material, ev.Legendre(bending=2), name=f"arm{k}") for k in range(4)]
+        joints = [ev.Fixed(("world", (0.0, 0.1 * k, 0.0)), (rod, "base")) for k, rod in enumerate(rods)]
+        run = ev.simulate(ev.System(ev.Mechanism(joints), loads=[ev.Gravity()]), duration=0.01, step=5e-3)
+        (axes,) = viz.tip_history(run).axes
+        assert [line.get_label() for line in axes.lines] == ["arm0", "arm1", "arm2", "arm3"]
+        assert len({line.get_color() for line in axes.lines}) == 4
 
     def test_energy_draws_what_the_run_holds(self):
         (axes,) = viz.energy(circle_run()).axes

@@ -61,7 +61,11 @@ class SmoothSignal(Protocol):
 
 def evaluate(signal: Signal, t: float, name: str = "input", unit: str = "") -> float:
     """Value of a signal at ``t`` [s], checked to be one finite number."""
-    value: Any = signal(t) if callable(signal) else signal
+    try:
+        value: Any = signal(t) if callable(signal) else signal
+    except Exception as error:
+        error.add_note(f"in the function of {name} at t = {t:g} s")
+        raise
     if isinstance(value, float) and math.isfinite(value):
         return value
     return float(finite(f"{name} at t = {t:g} s" if callable(signal) else name, value, (), unit))

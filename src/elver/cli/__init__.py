@@ -27,7 +27,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            _complain("interrupted", str(error))
+            _complain("interrupted", str(error).replace(".result and in ", ""))
             raise typer.Exit(130) from None
         except Exception as error:
             if "elver.errors" not in sys.modules:  # then it is none of them, and NumPy need not be loaded

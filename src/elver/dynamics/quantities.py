@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from elver.actuation import Imposed, SpooledTendon
 from elver.bodies import RigidBody
 from elver.dynamics.assembly import assembly_of
 from elver.dynamics.core import Core, core
@@ -39,12 +40,15 @@ __all__ = [
     "momentum",
     "nodes",
     "observe_states",
+    "overload",
     "poses",
     "prepare",
     "tangent_inverse_dynamics",
 ]
 
 Array = NDArray[np.float64]
+
+_OVERLOAD = 300.0  # beyond, no rod is a rod any more
 
 
 def prepare(
@@ -102,6 +106,28 @@ def tangent_inverse_dynamics(
     K, D, M = (kernels.tangent(a, u, w) for w in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
     Q = kernels.residual(a, u)[:c]
     return TangentInverseDynamics(Q, K[:c, :c], D[:c, :c], M[:c, :c], K[c:, :c])
+
+
+def overload(system: System, u: Array) -> str:
+    """Which of the inputs ``u`` is beyond all that the rods could bear, in words; empty where none is.
+
+    Compared are what each does in the shape at rest, and what bends the softest rod by a radian.
+    """
+    if not system.mechanism.rods:
+        return ""
+    kernels, a = core(system), arrays(system.rest())
+    c = kernels.coordinates
+    scale, whole = kernels.assembly.scale[:c], kernels.residual(a, u)[:c]
+    worst, most = "", _OVERLOAD
+    for k, (name, part) in enumerate(zip(system.channel_names, system.channels, strict=True)):
+        if isinstance(part, Imposed | SpooledTendon):  # motions, not forces
+            continue
+        without = u.copy()
+        without[k] = 0.0
+        strength = float(np.max(np.abs(whole - kernels.residual(a, without)[:c]) * scale)) / kernels.assembly.energy
+        if strength > most:
+            worst, most = name, strength
+    return f"{worst!r} is {most:.0e} times what bends a rod by a radian: check its size and unit" if worst else ""
 
 
 def mass_matrix(system: System | Balanced, state: State | Balanced | None = None) -> Array:

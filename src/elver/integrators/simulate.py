@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from elver.actuation import SpooledTendon
 from elver.dynamics.forward import forward_dynamics
-from elver.errors import BadInput, ElverWarning, Interrupted, NotConverged, expect, finite, positive
+from elver.dynamics.quantities import overload
+from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged, expect, finite, positive
 from elver.guards import guarded
 from elver.integrators.adaptive import Adaptive
 from elver.integrators.conserving import Conserving
@@ -127,7 +128,10 @@ def simulate(
         ) from None
     except Exception as error:
         # Newton, or an input function of the user's: either way nothing is lost
-        error.result = record.finish(f"stopped: {error}")  # type: ignore[attr-defined]
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        ours = isinstance(error, BadInput | NotConverged | CannotWrite)
+        said = str(error) if ours else f"{type(error).__name__}: {error}{notes}"
+        error.result = record.finish(f"stopped: {said}")  # type: ignore[attr-defined]
         raise
     verdict = record.ledger.verdict()
     run = record.finish(verdict.status())
@@ -219,9 +223,10 @@ def _fixed(
             progress(float(times[done]), float(times[-1]))
         if steps < grid.size - 1:
             failed = "the explicit step blew up" if isinstance(march.method, Explicit) else "Newton failed"
+            t = float(times[done])
             raise NotConverged(
-                f"simulate: {failed} at t = {times[done]:g} s even with a step of "
-                f"{step / 2**march.method.halvings:.1e} s; {_advice(march)}; .result holds the run so far"
+                f"simulate: {failed} at t = {t:g} s even with a step of "
+                f"{step / 2**march.method.halvings:.1e} s; {_advice(march, t)}; .result holds the run so far"
             )
         if not isinstance(march.method, Explicit):
             chunk = int(np.clip(chunk * _CHUNK_SECONDS / spent, chunk // 2 + 1, 4 * chunk))
@@ -236,8 +241,10 @@ def step_ends(duration: float, step: float) -> Array:
     return ends
 
 
-def _advice(march: March) -> str:
-    """What may help a step that Newton cannot take."""
+def _advice(march: March, t: float) -> str:
+    """What may help a step from ``t`` [s] on that Newton cannot take."""
+    if much := overload(march.system, march.system.input_vector(march.signals, t)):
+        return much
     if isinstance(march.method, Explicit):
         return (
             "it is too long for the fastest motion, such as that of stiff rods, springs or strong drag: try a smaller "

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import core
+from elver.dynamics.quantities import overload
 from elver.dynamics.states import Arrays
 from elver.errors import BadInput, ElverWarning, NotConverged, positive
 from elver.guards import guarded
@@ -315,6 +316,7 @@ class Search:
             f"(residual {norms[-1]:.1e}, wanted {self.solver.tolerance:.0e}); "
             + (f"there nothing resists {free}; " if free else "")
             + (f"there {idle} hold what other closures and imposed motions hold already; " if idle else "")
+            + (f"{much}; " if (much := overload(self.system, self.target)) else "")
             + "there may be no equilibrium beyond: "
             "follow the branch with continuation(...), or lighten the load; .result holds the last one found",
             history=norms,

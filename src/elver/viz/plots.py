@@ -126,7 +126,11 @@ def _distances(axes: Axes, cast: Cast) -> None:
     names = {body.name for body in cast.bodies}
     rods = {name: way for name, way in cast.ways.items() if name not in names}
     bodies = {name: way for name, way in cast.ways.items() if name in names}
-    groups = [(rods, ("rod", "violet", "ink"), "tips of {} rods"), (bodies, ("gold", "accent", "grey"), "{} bodies")]
+    every = ("rod", "accent", "gold", "violet", "ink", "grey")  # as those of their paths
+    groups = [
+        (rods, ("rod", "violet", "ink") if bodies else every, "tips of {} rods"),
+        (bodies, ("gold", "accent", "grey") if rods else every, "{} bodies"),
+    ]
     for ways, colours, together in groups:
         for k, (name, way) in enumerate(ways.items()):
             many = len(ways) > len(colours)

@@ -154,7 +154,7 @@ def _balance(axes: Axes, run: xr.Dataset) -> None:
     ]
     for k, (name, values) in enumerate(kinds):
         axes.plot(time, values, color=_colour(k), label=name, linewidth=3.6 if k == 0 else 1.6)
-    open_axes(axes, "balance of energy", "energy since the start [J]")
+    open_axes(axes, "balance", "energy since the start [J]")
     legend_above(axes)
 
 

@@ -13,7 +13,6 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-import numba
 import numpy as np
 
 import elver as ev
@@ -22,6 +21,7 @@ from elver.dynamics.core import core
 from elver.dynamics.states import arrays
 from elver.integrators.march import March
 from elver.kernels import entry
+from elver.kernels.repeat import repeat_accelerations, repeat_residual
 from elver.kernels.twin import twin_residual
 
 HALF_AXES, HEAD, LINK, JOINTS, DENSITY = (0.065, 0.09), 0.4, 0.14, 12, 1000.0
@@ -54,23 +54,6 @@ def moving(system: ev.System) -> ev.State:
     return system.rest().with_(q=q, q_dot=q_dot, q_ddot=q_ddot, eta=eta, eta_dot=eta_dot)
 
 
-@cache
-def loops() -> tuple[Any, Any]:
-    """Compiled loops over inverse and direct dynamics, which come in as pointers."""
-
-    @numba.njit
-    def inverse(residual, robot, base, twist, q, multipliers, inputs, jets, calls):
-        for _ in range(calls):
-            residual(robot, base, twist, q, multipliers, inputs, jets)
-
-    @numba.njit
-    def direct(accelerations, residual, robot, sweep, base, twist, q, multipliers, inputs, calls):
-        for _ in range(calls):
-            accelerations(residual, robot, sweep, base, twist, q, multipliers, inputs)
-
-    return inverse, direct
-
-
 class Chain:
     """An eel at a moving state, ready for compiled loops."""
 
@@ -84,15 +67,15 @@ class Chain:
         """CPU time of one inverse dynamics [us]."""
         a, calls = self.at, self._calls()
         arguments = (self.kernels.robot, a.base, a.twist, a.q, a.multipliers, self.inputs, 3, calls)
-        residual = entry.pointer("residual")
-        return 1e6 / calls * cpu_time(lambda: loops()[0](residual, *arguments), repeats=20, at_least=0.01)
+        residual = entry.address("evaluate.evaluate_residual")
+        return 1e6 / calls * cpu_time(lambda: repeat_residual(residual, *arguments), repeats=20, at_least=0.01)
 
     def direct_us(self) -> float:
         """CPU time of one direct dynamics [us]."""
         a, calls = arrays(self.state), self._calls()
-        pointers = entry.pointer("accelerations"), entry.pointer("residual")
+        own = entry.address("articulated.accelerations"), entry.address("evaluate.evaluate_residual")
         arguments = (self.kernels.robot, self.kernels.sweep, a.base, a.twist, a.q, a.multipliers, self.inputs, calls)
-        return 1e6 / calls * cpu_time(lambda: loops()[1](*pointers, *arguments), repeats=20, at_least=0.01)
+        return 1e6 / calls * cpu_time(lambda: repeat_accelerations(*own, *arguments), repeats=20, at_least=0.01)
 
     def _calls(self) -> int:
         return max(1, CALLS * JOINTS // (self.system.n // 3))

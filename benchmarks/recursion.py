@@ -7,45 +7,21 @@ residual to the readable twin in plain NumPy, relative to its largest entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 
 import elver as ev
 from elver.cli.bench import Row, cpu_time, row
 from elver.dynamics.core import core
 from elver.dynamics.states import arrays
-from elver.kernels.evaluate import evaluate_residual
-from elver.kernels.tangent import evaluate_frames, evaluate_matrix
+from elver.kernels import entry
+from elver.kernels.repeat import repeat_residual, repeat_tangent
 from elver.kernels.twin import twin_residual
 
 ACCURACY = 1e-12
 CALLS = 200  # in one compiled loop
 NODES = (10, 20, 40, 80, 160)
-
-
-@cache
-def loops() -> tuple[Callable[..., None], Callable[..., None]]:
-    """Compiled loops over inverse dynamics, and over its tangent.
-
-    The number of rates is an argument: a literal would make Numba compile a second version of the kernel.
-    """
-
-    @numba.njit
-    def inverse_dynamics(robot, base, twist, q, multipliers, inputs, jets, calls):
-        for _ in range(calls):
-            evaluate_residual(robot, base, twist, q, multipliers, inputs, jets)
-
-    @numba.njit
-    def tangent(robot, base, q, multipliers, inputs, columns, weights, jets, calls):
-        for _ in range(calls):
-            evaluate_frames(robot, base, multipliers, inputs, jets)
-            evaluate_matrix(robot, q, multipliers, inputs, columns, weights, jets)
-
-    return inverse_dynamics, tangent
 
 
 class Evaluations:
@@ -60,17 +36,18 @@ class Evaluations:
         self.multipliers = random.normal(size=kernels.rows)
         self.inputs = system.input_vector(system.signals(None), 0.0)
         self.columns, self.weights = np.zeros((18, 6)), np.array([1.0, 2e2, 4e4])  # as in a step of 10 ms
+        self._tangent = entry.address("tangent.evaluate_frames"), entry.address("tangent.evaluate_matrix")
         self.inverse_dynamics(1)  # the tangent is taken at the state of the last residual
 
     def inverse_dynamics(self, calls: int) -> None:
         """``calls`` residuals."""
         state: tuple[Any, ...] = (self.base, self.twist, self.q, self.multipliers, self.inputs)
-        loops()[0](self.robot, *state, 3, calls)
+        repeat_residual(entry.address("evaluate.evaluate_residual"), self.robot, *state, 3, calls)
 
     def newton_matrix(self, calls: int) -> None:
         """``calls`` tangents."""
         state: tuple[Any, ...] = (self.base, self.q, self.multipliers, self.inputs, self.columns, self.weights)
-        loops()[1](self.robot, *state, 3, calls)
+        repeat_tangent(*self._tangent, self.robot, *state, 3, calls)
 
     def error(self) -> float:
         """Largest difference of the residual to the readable twin, over its largest entry."""

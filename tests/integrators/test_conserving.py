@@ -12,7 +12,8 @@ import xarray as xr
 
 import elver as ev
 from elver.integrators.march import March
-from elver.kernels import entry
+from elver.kernels.entry import address
+from elver.kernels.load import load
 from elver.kernels.passage import table_of_step
 
 KEEPS, LOSES = ev.Conserving(), ev.Conserving(rho_inf=0.8)
@@ -240,24 +241,24 @@ def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
     assert passage is not None
     table = table_of_step(scratch, passage)
     u, end = march.inputs(2e-3 + h * np.array([0.0, 0.5, 1.0])), march.given(np.array([2e-3 + h]))[0][0]
-    entry.by_name("start step")(entry.pointer("residual"), kernels.robot, table, h, march.base, march.q, *u)
+    own = address("evaluate.evaluate_residual")
+    load("step_residual.start_step").call(own, kernels.robot, table, h, march.base, march.q, *u)
 
     def residual(x: np.ndarray) -> np.ndarray:
         scratch.total[:] = x[: kernels.coordinates]
-        entry.by_name("step residual")(
-            entry.pointer("residual"), kernels.robot, table, 0.0, h, march.base, march.q,
-            x[kernels.coordinates :].copy(), end,
-        )  # fmt: skip
+        load("step_residual.residual_of_step").call(
+            own, kernels.robot, table, 0.0, h, march.base, march.q, x[kernels.coordinates :].copy(), end
+        )
         return passage.residual.copy()
 
     rng = np.random.default_rng(0)
     unit = np.concatenate([scratch.scale, np.full(kernels.rows, 1e-2)])
     x = 0.05 * unit * rng.normal(size=unit.size)
     residual(x)
-    pointers = [entry.pointer(name) for name in ("frames", "matrix", "columns")]
-    entry.by_name("step matrix")(
-        *pointers, kernels.robot, table, 0.0, h, march.q, x[kernels.coordinates :].copy()
-    )  # fmt: skip
+    names = ("tangent.evaluate_frames", "tangent.evaluate_matrix", "passage.frame_columns")
+    load("step_tangent.matrix_of_step").call(
+        *(address(name) for name in names), kernels.robot, table, 0.0, h, march.q, x[kernels.coordinates :].copy()
+    )
     matrix = kernels.work.matrix.copy() * unit
     found = np.array(
         [(residual(x + 1e-5 * e) - residual(x - 1e-5 * e)) / 2e-5 for e in np.diag(unit)]

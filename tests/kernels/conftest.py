@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -13,11 +11,11 @@ from numpy.typing import NDArray
 
 import elver.actuation as ac
 import elver.environment as en
-import elver.kernels
 import elver.mechanism as me
 import elver.rods as er
 from elver.dynamics.core import Core
 from elver.dynamics.states import Arrays, arrays
+from elver.kernels.cache import cache_folder
 from elver.lie import se3, so3
 from elver.system import State, System
 
@@ -181,16 +179,6 @@ def rng() -> Iterator[np.random.Generator]:
 
 
 @pytest.fixture
-def signatures() -> Callable[[], dict[str, int]]:
-    """Number of compiled versions of every kernel."""
-
-    def count() -> dict[str, int]:
-        found = {}
-        for info in pkgutil.iter_modules(elver.kernels.__path__):
-            module = importlib.import_module(f"elver.kernels.{info.name}")
-            for name, value in vars(module).items():
-                if hasattr(value, "py_func"):
-                    found[f"{info.name}.{name}"] = len(value.signatures)
-        return found
-
-    return count
+def stored() -> Callable[[], dict[str, int]]:
+    """Files of compiled code, with the time at which each was written."""
+    return lambda: {path.name: path.stat().st_mtime_ns for path in cache_folder.iterdir()}

@@ -128,12 +128,12 @@ def test_coefficients_are_continuous_at_the_switch():
     assert below[1] == pytest.approx(above[1], rel=1e-11)
 
 
-def test_a_second_robot_of_other_sizes_compiles_nothing(robot, signatures):
+def test_a_second_robot_of_other_sizes_compiles_nothing(robot, stored):
     first = robot("legendre kirchhoff", foundation="free")
     for jets in (1, 3):
         first.core.residual(first.arrays, first.inputs, jets)
         first.core.tangent(first.arrays, first.inputs, (1.0, 2.0, 3.0), jets)
-    before = signatures()
+    before = stored()
     others = (
         robot("legendre reissner", scheme="rkmk", foundation="clamped", nodes=9),
         robot("piecewise constant", scheme="magnus 4", chosen=("gravity",)),
@@ -143,5 +143,5 @@ def test_a_second_robot_of_other_sizes_compiles_nothing(robot, signatures):
         for jets in (1, 3):
             other.core.residual(other.arrays, other.inputs, jets)
             other.core.tangent(other.arrays, other.inputs, (1.0, 0.0, 0.0), jets)
-    assert signatures() == before
-    assert before["evaluate.evaluate_residual"] == 1
+    assert stored() == before
+    assert "evaluate.evaluate_residual.code" in before

@@ -211,7 +211,7 @@ def test_mass_matrix_of_random_robots_is_symmetric_positive() -> None:
         assert np.linalg.eigvalsh(M)[0] > -1e-12 * np.max(np.abs(M)), name
 
 
-def test_another_robot_compiles_nothing(signatures) -> None:
+def test_another_robot_compiles_nothing(stored) -> None:
     """Solvers included: a pendulum first, then robots of every joint, with loops and a floating base."""
     bob = ev.RigidBody.point(1.0, centre=(0.3, 0.0, 0.0), name="bob")
     first = ev.System(ev.Mechanism([ev.Revolute("world", bob, axis="y")]), loads=[ev.Gravity()])
@@ -219,7 +219,7 @@ def test_another_robot_compiles_nothing(signatures) -> None:
         ev.simulate(first, first.rest(), 0.02, 0.01, method)
     ev.equilibrium(first, guess=first.rest().with_(q=[1.0]))
     next(iter(robots(1)))
-    before = signatures()
+    before = stored()
     for _, core, a, u in robots(1):
         core.residual(a, u)
         core.tangent(a, u, WEIGHTS)
@@ -229,4 +229,4 @@ def test_another_robot_compiles_nothing(signatures) -> None:
     held = ev.System(ev.Mechanism(pins))
     for method in (ev.GeneralizedAlpha(), ev.ImplicitMidpoint()):
         ev.simulate(held, ev.assemble(held), 0.01, 5e-3, method)
-    assert signatures() == before
+    assert stored() == before

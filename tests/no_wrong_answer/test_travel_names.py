@@ -130,5 +130,5 @@ def test_a_second_installation_compiles_nothing(tmp_path):
     assert file.startswith(str(tmp_path / "elsewhere"))
     assert value == ev.mass_matrix(system, system.rest())[0, 0].hex()
     after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*") if path.is_file()}
-    assert sum(name.endswith(".nbc") for name in after) > 0
+    assert sum(name.endswith(".code") for name in after) > 0
     assert [name for name, changed in after.items() if before.get(name) != changed] == []

@@ -238,7 +238,7 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
         first, n = system.blocks[rod]
         Phi = rod.functions(here)
         stiffness, H = np.zeros((n, n)), rod.stiffness(here)
-        for c in np.unique(rod.component):  # sums in one order everywhere, which BLAS does not promise
+        for c in sorted(set(rod.component.tolist())):  # sums in one order everywhere, which BLAS does not promise
             own = rod.component == c
             blocks = np.einsum("g,gi,gk->ik", weights * H[:, c], Phi[:, own], Phi[:, own])
             stiffness[np.ix_(own, own)] = blocks

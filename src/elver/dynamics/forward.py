@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from elver.dynamics.core import Core
 from elver.dynamics.quantities import closures_along, inverse_dynamics, mass_matrix, prepare, tangent_inverse_dynamics
@@ -156,6 +155,8 @@ def tangent_forward_dynamics(
 
 def _solve(kernels: Core, matrix: Array, load: Array) -> Array:
     """Solution of the equations of motion; what has no inertia, or closures that repeat each other here, are named."""
+    from scipy.linalg.lapack import dgecon, dgetrf, dgetrs  # half of what a first equilibrium would otherwise import
+
     system, c = kernels.system, kernels.coordinates
     moves = np.ones(load.size, dtype=bool)
     moves[c - kernels.n + kernels.program.imposed[:, 0]] = False

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from elver.actuation import Imposed
@@ -127,7 +126,9 @@ def modes(
     M, D, K, Z = linear.M, linear.D, linear.K, linear.basis
     symmetric = np.max(np.abs(K - K.T)) < 1e-7 * np.max(np.abs(K))
     if symmetric and not np.any(D):
-        values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), M)
+        from scipy.linalg import eigh  # equilibria do without
+
+        values, vectors = eigh(0.5 * (K + K.T), M)
         # a negative value is a pair of real roots, of which the growing one is told
         roots = np.where(values < 0.0, 1.0, 1j) * np.sqrt(np.abs(values))
         shapes = vectors.astype(complex)

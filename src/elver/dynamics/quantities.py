@@ -196,7 +196,7 @@ def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: 
     position, rotation, velocity = np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, frames, 6))
     energy, momentum, length = np.zeros((T, 4)), np.zeros((T, 6)), np.zeros((T, kernels.program.tendon_input.size))
     entry.observe_states(
-        kernels.robot, base, twist, q, np.zeros(kernels.rows), inputs, 3,
+        kernels.robot, base, twist, q, np.zeros(kernels.rows), np.ascontiguousarray(inputs), 3,
         position, rotation, velocity, energy, momentum, length,
     )  # fmt: skip
     return Observation(position, rotation, energy[:, :3], momentum, velocity, energy[:, 3], length)

@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lu_factor, lu_solve
 
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.core import Core
@@ -42,6 +41,7 @@ from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry, gauss, one_step, rest
 from elver.kernels.march import March
 from elver.kernels.strain_loads import point_slopes, strain_residual, strain_tangent
+from elver.kernels.warmup import ensure
 from elver.lie import so3
 from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
 from elver.rods import Rod, SpaceIntegration
@@ -89,6 +89,8 @@ class Collocation:
     """x′ + A x = b on the nodes of an element, x given at one end; factored once for all columns."""
 
     def __init__(self, D: Array, A: Array, from_tip: bool = False) -> None:
+        from scipy.linalg import lu_factor  # slow to import, and every first equilibrium imports this module
+
         nodes, size = A.shape[:2]
         self.known = nodes - 1 if from_tip else 0
         self.rest = slice(0, nodes - 1) if from_tip else slice(1, nodes)
@@ -100,6 +102,8 @@ class Collocation:
 
     def solve(self, b: Array, given: Array) -> Array:
         """x (N, size, columns) for b of that shape and x = ``given`` (size, columns) at the known end."""
+        from scipy.linalg import lu_solve
+
         x = np.empty_like(b)
         right = b[self.rest] - self.boundary[:, None, None] * given
         x[self.known] = given
@@ -230,6 +234,7 @@ class SpectralCore(Core):
             raise BadInput(f"{wet[0]!r}: Spectral integration knows no water; use Magnus(order=6), the default")
         if any(rod.material.mass_damping for rod in system.mechanism.rods):
             raise BadInput("mass_damping: Spectral integration does not know it; use Magnus(order=6), the default")
+        ensure(("spectral",), "forces on strains", 5)
         self.elements, self.stations = discretise(system)
         super().__init__(system)
 

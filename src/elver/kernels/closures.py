@@ -379,7 +379,7 @@ def add_coad_matrix(W, b):
         b[r + 2, c + 1] -= n0
 
 
-@kernel
+@kernel("UniTuple(f8, 2)(f8)")
 def _inverse_coefficients(angle):
     """c(θ) = (1 - (θ/2) cot(θ/2))/θ² and c′(θ)/θ, by series where the closed form cancels."""
     if angle < 0.3:
@@ -397,7 +397,7 @@ def _inverse_coefficients(angle):
     return c, d
 
 
-@kernel
+@kernel("void(f8[:,::1], f8[::1])")
 def _log(R, theta):
     """Rotation vector of R, accurate up to half a turn."""
     x, y, z = 0.5 * (R[2, 1] - R[1, 2]), 0.5 * (R[0, 2] - R[2, 0]), 0.5 * (R[1, 0] - R[0, 1])

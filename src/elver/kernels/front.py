@@ -7,14 +7,14 @@ or to the world: ends of closures and of free spans of cables.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import typeof
 from numpy.typing import NDArray
 
+from elver.kernels.kinds import Record, record_of
 from elver.kernels.program import Program, smallest_program
-from elver.kernels.robot import unpacker
+from elver.kernels.robot import Unpacker
 
 __all__ = ["Front", "Order", "front_for", "front_types", "order_of", "unpack_front"]
 
@@ -262,11 +262,11 @@ def front_for(program: Program, order: Order) -> Front:
 
 
 @cache
-def front_types() -> tuple[Any, ...]:
-    """Numba types of Order and Front."""
+def front_types() -> tuple[Record, ...]:
+    """Kinds of Order and Front."""
     program = smallest_program()
     order = order_of(program, np.zeros(0, dtype=np.int64), np.ones(1), 1.0, 1.0)
-    return typeof(order), typeof(front_for(program, order))
+    return record_of(order), record_of(front_for(program, order))
 
 
-unpack_front: Any = unpacker(front_types)
+unpack_front = Unpacker(front_types)

@@ -7,20 +7,20 @@ path; a free base has the unknowns (turn; displacement) in world axes.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import typeof
 from numpy.typing import NDArray
 
 from elver.kernels.cache import inner, kernel
 from elver.kernels.closures import closure_diagonal
 from elver.kernels.interval import columns, world_columns, world_map
+from elver.kernels.kinds import Record, record_of
 from elver.kernels.march import March, march_for
 from elver.kernels.nodal import body_of, turn
 from elver.kernels.program import Program, smallest_program
 from elver.kernels.recursion import dual_stumpff, has_inertia
-from elver.kernels.robot import table_of, unpack, unpacker
+from elver.kernels.robot import Unpacker, table_of, unpack
 from elver.kernels.tangent import world_inertia
 
 __all__ = [
@@ -108,8 +108,8 @@ def passage_for(program: Program, coordinates: int, rows: int, inputs: int) -> P
 
 
 @cache
-def _step_types() -> tuple[Any, ...]:
-    return typeof(march_for(1, 1, 0, np.ones(1), 1)), typeof(passage_for(smallest_program(), 1, 0, 0))
+def _step_types() -> tuple[Record, ...]:
+    return record_of(march_for(1, 1, 0, np.ones(1), 1)), record_of(passage_for(smallest_program(), 1, 0, 0))
 
 
 def table_of_step(scratch: March, passage: Passage) -> NDArray[np.int64]:
@@ -117,7 +117,7 @@ def table_of_step(scratch: March, passage: Passage) -> NDArray[np.int64]:
     return table_of(_step_types(), scratch, passage)
 
 
-unpack_step: Any = unpacker(_step_types)
+unpack_step = Unpacker(_step_types)
 """(March, Passage) of a step, in compiled code."""
 
 

@@ -35,7 +35,7 @@ def strain_residual(
     offset, component, block, law, K_elastic, D_elastic, spring_rest, friction, stop, rotor,
     muscle_input, muscle_reach, muscle_force, point_block, point_phi, point_bend, point_rest,
     tendon_input, tendon_factor, tendon_row, tendon_reach, tendon_length, tendon_path, tendon_weight,
-    q, multipliers, inputs, jets, v, tendon_rate, tendon_span, lengths, residual,
+    q, multipliers, inputs, jets, v, tendon_rate, tendon_span, tendon_now, residual,
 ):
     """Add elastic, viscous, muscle and tendon forces, friction and stops, and the closure rows of spooled tendons."""
     for b in range(block.shape[0]):
@@ -74,10 +74,10 @@ def strain_residual(
                 for slot in range(6):
                     for k in range(point_bend[g, 2 * slot], point_bend[g, 2 * slot + 1]):
                         rate[first + k] += weight * w[component[first + k]] * point_phi[g, k]
-        row, lengths[t] = tendon_row[t], length + tendon_span[t]
+        row, tendon_now[t] = tendon_row[t], length + tendon_span[t]
         if row >= 0:
             wound = tendon_length[t] - inputs[tendon_input[t]]
-            residual[offset + component.size + row] = lengths[t] - wound
+            residual[offset + component.size + row] = tendon_now[t] - wound
             tension = multipliers[row]
         else:
             tension = tendon_factor[t] * inputs[tendon_input[t]]

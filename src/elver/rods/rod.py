@@ -178,14 +178,15 @@ class Rod(Carried):
                 )
 
     def _check_breaks(self) -> tuple[float, ...]:
-        given = np.unique(finite("breaks", np.atleast_1d(np.asarray(self.breaks, dtype=float)), (-1,), "m"))
+        breaks = finite("breaks", np.atleast_1d(np.asarray(self.breaks, dtype=float)), (-1,), "m")
+        given = sorted(set(breaks.tolist()))  # np.unique would import masked arrays
         for s in (*given, *breaks_of(self.rest), *section_breaks(self.section)):
             if not _same(self.length) < s < self.length - _same(self.length):
                 raise BadInput(
                     f"break at s = {s:g} m is not inside the rod {self.name!r}: choose it between 0 and "
                     f"{self.length:g} m"
                 )
-        return tuple(given.tolist())
+        return tuple(given)
 
     def _check_jumps(self) -> None:
         """Warn where a plain function of the section or the rest strain jumps."""

@@ -58,7 +58,7 @@ def march_conserving(
     """
     m, s = unpack_step(step)
     coordinates, n = m.total.size, q.shape[1]
-    _arrive(evaluate_residual, robot, m, s, base, rates, q, multipliers, inputs[0], given_twist[0])
+    _arrive(evaluate_residual, robot, step, base, rates, q, multipliers, inputs[0], given_twist[0])
     frame_columns(robot, s.start_columns)
     for i in range(times.size - 1):
         h = times[i + 1] - times[i]
@@ -86,19 +86,19 @@ def march_conserving(
         if count < 0:
             return i
         residual_of_step(evaluate_residual, robot, step, damping[1], h, base, q, multipliers, given_base[end])
-        s.debt[0] += gain_of_step(robot, m, s, damping[1], h, base, q, multipliers)
+        s.debt[0] += gain_of_step(robot, step, damping[1], h, base, q, multipliers)
         for k in range(multipliers.size):
             s.held[k] = multipliers[k]
             out_held[i + 1, k] = multipliers[k]
-        _book_given(robot, m, s, out_given[i + 1])
-        _move(robot, m, s, h, base, q)
+        _book_given(robot, step, out_given[i + 1])
+        _move(robot, step, h, base, q)
         evaluate_residual(robot, base, m.twist, m.q, s.none, inputs[end], 1)
         settle(frame_columns, robot, step)
         if factor(s.mass, s.pivots) < 1e-300:
             return i
-        _pay(robot, m, s, base, inputs[end], given_twist[end])
+        _pay(robot, step, base, inputs[end], given_twist[end])
         _accept(
-            evaluate_residual, substitute, robot, m, s, damping[0], h, base, rates, q, multipliers,
+            evaluate_residual, substitute, robot, step, damping[0], h, base, rates, q, multipliers,
             inputs[first], inputs[first + 1], inputs[end], given_twist[end],
         )
         record(i + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
@@ -108,9 +108,10 @@ def march_conserving(
 
 
 @inner
-def _arrive(evaluate_residual, robot, m, s, base, rates, q, multipliers, inputs, given_twist):
+def _arrive(evaluate_residual, robot, step, base, rates, q, multipliers, inputs, given_twist):
     """Columns where a march begins; rates of frames, where no step has carried them here."""
     p, w = unpack(robot)
+    m, s = unpack_step(step)
     n = q.shape[1]
     for k in range(n):
         m.q[0, k], m.q[1, k], m.q[2, k] = q[0, k], q[1, k], 0.0
@@ -133,9 +134,10 @@ def _arrive(evaluate_residual, robot, m, s, base, rates, q, multipliers, inputs,
 
 
 @inner
-def _book_given(robot, m, s, out):
+def _book_given(robot, step, out):
     """Work of what imposes coordinates and, last, of what drives the base, over the step."""
     p, w = unpack(robot)
+    m, s = unpack_step(step)
     offset = m.total.size - s.spin.size
     for j in range(p.imposed.shape[0]):
         out[j] = w.effort[j] * m.total[offset + p.imposed[j, 0]]
@@ -202,9 +204,10 @@ def _newton(
 
 
 @inner
-def _move(robot, m, s, h, base, q):
+def _move(robot, step, h, base, q):
     """To the end of the step, right behind its residual there."""
     p, _ = unpack(robot)
+    m, s = unpack_step(step)
     n = q.shape[1]
     offset = m.total.size - n
     for k in range(n):
@@ -226,11 +229,11 @@ def _move(robot, m, s, h, base, q):
 
 @inner
 def _accept(
-    evaluate_residual, substitute, robot, m, s, kappa, h, base, rates, q, multipliers,
-    first, middle, end, given_twist,
+    evaluate_residual, substitute, robot, step, kappa, h, base, rates, q, multipliers, first, middle, end, given_twist,
 ):
     """Rates of frames and of coordinates at the end of the step; accelerations and multipliers in balance there."""
     p, _ = unpack(robot)
+    m, s = unpack_step(step)
     n, coordinates = q.shape[1], m.total.size
     offset, x = coordinates - n, m.step
     if offset > 0:
@@ -239,10 +242,10 @@ def _accept(
     else:
         for k in range(6):
             m.twist[0, k] = given_twist[0, k]
-    _momenta(robot, s, base, m.twist, x)
+    _momenta(robot, step, base, m.twist, x)
     for k in range(n):
         x[offset + k] += p.rotor[k] * s.spin[k]
-    _rates_of_ties(robot, s, first, middle, end, h, x)
+    _rates_of_ties(robot, step, first, middle, end, h, x)
     for j in range(p.imposed.shape[0]):
         x[offset + p.imposed[j, 0]] = end[p.imposed[j, 2]]
     substitute(s.mass, s.pivots, x)
@@ -254,19 +257,20 @@ def _accept(
         m.twist[0, 3], m.twist[0, 4], m.twist[0, 5] = turn_back(base, x[3], x[4], x[5])
         for k in range(3):
             rates[0, k], rates[0, 3 + k] = m.twist[0, k], x[3 + k]
-    _balance(evaluate_residual, substitute, robot, m, s, h, base, q, multipliers, first, middle, end, given_twist)
-    s.carried[0] = _carry_on(robot, s, q, kappa)
+    _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers, first, middle, end, given_twist)
+    s.carried[0] = _carry_on(robot, step, q, kappa)
 
 
 @inner
-def _pay(robot, m, s, base, inputs, given_twist):
+def _pay(robot, step, base, inputs, given_twist):
     """Give back the energy that steps brought in: velocities u = u_0 + v become u_0 + (1 + δ) v, momentum stays.
 
     u_0 is what must not change: the motion of a free robot as one rigid body, which has all its momentum, or what a
     driven base and imposed coordinates prescribe. A step pays with a little of v at most; the rest is owed.
     """
     p, w = unpack(robot)
-    _take_aim(robot, m, s, base, inputs, given_twist)
+    _, s = unpack_step(step)
+    _take_aim(robot, step, base, inputs, given_twist)
     own, mixed = 0.0, 0.0  # ½ vᵀM v and u_0ᵀM v
     v, f0 = w.vector[1], w.vector[2]
     for f in range(w.pose.shape[0]):
@@ -298,16 +302,17 @@ def _pay(robot, m, s, base, inputs, given_twist):
 
 
 @inner
-def _take_aim(robot, m, s, base, inputs, given_twist):
+def _take_aim(robot, step, base, inputs, given_twist):
     """s.aim: rates of frames that are not to be changed, u_0 of :func:`_pay`."""
     p, w = unpack(robot)
+    m, s = unpack_step(step)
     twist, n = w.vector[0], s.spin.size
     offset = m.total.size - n
     for k in range(6):
         twist[k] = 0.0
     if offset > 0:
         if not _is_tied(p.closure_frame, p.span_frame):
-            _rigid_motion(robot, s, twist)
+            _rigid_motion(robot, step, twist)
     else:
         twist[0], twist[1], twist[2] = turn(base, given_twist[0, 0], given_twist[0, 1], given_twist[0, 2])
         twist[3], twist[4], twist[5] = turn(base, given_twist[0, 3], given_twist[0, 4], given_twist[0, 5])
@@ -343,9 +348,10 @@ def _is_tied(closure_frame, span_frame):
 
 
 @inner
-def _rigid_motion(robot, s, twist):
+def _rigid_motion(robot, step, twist):
     """Spatial twist of all frames as one rigid body with their momentum."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     whole = s.whole
     for i in range(7):
         for k in range(6):
@@ -365,9 +371,10 @@ def _rigid_motion(robot, s, twist):
 
 
 @inner
-def _momenta(robot, s, base, twist, x):
+def _momenta(robot, step, base, twist, x):
     """x = Σ Jᵀ momentum of all frames, less what they have from a base that moves by itself; its twist in s.root[2]."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     b, u = s.root[2], w.vector[0]
     b[0], b[1], b[2] = turn(base, twist[0, 0], twist[0, 1], twist[0, 2])
     b[3], b[4], b[5] = turn(base, twist[0, 3], twist[0, 4], twist[0, 5])
@@ -402,9 +409,10 @@ def _add_momentum(M, g, u, out):
 
 
 @inner
-def _rates_of_ties(robot, s, first, middle, end, h, x):
+def _rates_of_ties(robot, step, first, middle, end, h, x):
     """Rows of the projection of velocities: closures stay, cables are wound; both see a base that moves by itself."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     rows_at = x.size - s.none.size
     for j in range(p.closure_frame.shape[0]):
         if p.closure_frame[j, 0] < 0:
@@ -425,9 +433,10 @@ def _rates_of_ties(robot, s, first, middle, end, h, x):
 
 
 @inner
-def _balance(evaluate_residual, substitute, robot, m, s, h, base, q, multipliers, first, middle, end, given_twist):
+def _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers, first, middle, end, given_twist):
     """Accelerations and multipliers at the end of the step, in balance there; m.twist of the base."""
     p, w = unpack(robot)
+    m, s = unpack_step(step)
     n, coordinates = q.shape[1], m.total.size
     offset, x = coordinates - n, m.step
     for k in range(6):
@@ -460,9 +469,10 @@ def _balance(evaluate_residual, substitute, robot, m, s, h, base, q, multipliers
 
 
 @inner
-def _carry_on(robot, s, q, kappa):
+def _carry_on(robot, step, q, kappa):
     """Rates of frames for the next step, κ of what is off the robot's own; their kinetic energy beside its."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     own, energy = w.vector[0], 0.0
     for f in range(w.pose.shape[0]):
         if has_inertia(p.inertia[f]):

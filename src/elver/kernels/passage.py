@@ -126,7 +126,7 @@ def settle(frame_columns, robot, step):
     """Columns, and [M Jᵀ; J 0] in s.mass, at the registers and poses of the last residual."""
     _, s = unpack_step(step)
     frame_columns(robot, s.start_columns)
-    _mass(robot, s, s.start_columns)
+    _mass(robot, step, s.start_columns)
 
 
 @kernel
@@ -187,9 +187,10 @@ def project_wrenches(robot, J, force, out):
 
 
 @inner
-def _mass(robot, s, J):
+def _mass(robot, step, J):
     """s.mass = [M Jᵀ; J 0] at the poses of the last residual."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     n, size = s.spin.size, s.mass.shape[0]
     coordinates = size - s.none.size
     offset, out = coordinates - n, s.product

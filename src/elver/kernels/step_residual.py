@@ -96,7 +96,7 @@ def residual_of_step(evaluate_residual, robot, step, chi, h, base, q, multiplier
         w.residual[offset + p.imposed[j, 0]] = w.effort[j]
     if offset > 0:
         base_rows_to_world(m.base, w.residual)
-    _wrenches_at_start(robot, s, multipliers)
+    _wrenches_at_start(robot, step, multipliers)
     for k in range(coordinates):
         s.residual[k] = w.residual[k] + s.static[k]
     project_wrenches(robot, s.start_columns, s.force, s.residual)
@@ -111,7 +111,7 @@ def residual_of_step(evaluate_residual, robot, step, chi, h, base, q, multiplier
     for k in range(n):
         s.residual[offset + k] += _own_force(p.rotor[k], p.friction[k], s.spin[k], h, m.total[offset + k])
     if chi != 0.0 and abs(s.last[n] - h) < 1e-9 * h:
-        _add_unresolved(robot, s, chi, m.total, offset)
+        _add_unresolved(robot, step, chi, offset)
     for j in range(p.imposed.shape[0]):
         w.effort[j] = s.residual[offset + p.imposed[j, 0]]
         s.residual[offset + p.imposed[j, 0]] = 0.0
@@ -131,9 +131,10 @@ def _cayley_turn(base, turned_by, out):
 
 
 @inner
-def _wrenches_at_start(robot, s, multipliers):
+def _wrenches_at_start(robot, step, multipliers):
     """s.force: what frames take over the step, and closures and wound cables, as wrenches where the step starts."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     for f in range(s.force.shape[0]):
         g = w.node_start[f]
         for k in range(6):
@@ -176,29 +177,31 @@ def _own_force(rotor, friction, spin, h, change):
 
 
 @inner
-def _add_unresolved(robot, s, chi, total, offset):
+def _add_unresolved(robot, step, chi, offset):
     """s.residual += ½χ K (Δq - Δq of the step before)."""
     p, _ = unpack(robot)
+    m, s = unpack_step(step)
     for b in range(p.block.shape[0]):
         first = p.block[b, 0]
         for k in range(first, first + p.block[b, 1]):
             for j in range(p.law[k, 0], p.law[k, 1]):
-                change = total[offset + first + j] - s.last[first + j]
+                change = m.total[offset + first + j] - s.last[first + j]
                 s.residual[offset + k] += 0.5 * chi * p.K_elastic[k, j] * change
 
 
 @inner
-def gain_of_step(robot, m, s, chi, h, base, q, multipliers):
+def gain_of_step(robot, step, chi, h, base, q, multipliers):
     """Energy [J] that the step brings in: its change less all work, right behind the residual at its end."""
     p, w = unpack(robot)
+    m, s = unpack_step(step)
     n = q.shape[1]
     offset, gain = m.total.size - n, 0.0
     for f in range(w.pose.shape[0]):
         if has_inertia(p.inertia[f]):
             for k in range(6):
                 gain += w.node_wrench[f, k] * w.node_shift[f, k]
-    gain += _work_of_weight(robot, s, m.base) + _work_of_loads(robot, s, m.base)
-    gain += _work_of_ties(robot, m, s, multipliers)
+    gain += _work_of_weight(robot, step, m.base) + _work_of_loads(robot, step, m.base)
+    gain += _work_of_ties(robot, step, multipliers)
     for b in range(p.block.shape[0]):
         first, count = p.block[b, 0], p.block[b, 1]
         for k in range(first, first + count):
@@ -228,9 +231,10 @@ def gain_of_step(robot, m, s, chi, h, base, q, multipliers):
 
 
 @inner
-def _work_of_weight(robot, s, base):
+def _work_of_weight(robot, step, base):
     """Change of the potential of weight."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     total = 0.0
     for f in range(w.pose.shape[0]):
         if p.weight[f, 0] != 0.0 or p.weight[f, 1] != 0.0 or p.weight[f, 2] != 0.0 or p.weight[f, 3] != 0.0:
@@ -244,9 +248,10 @@ def _work_of_weight(robot, s, base):
 
 
 @inner
-def _work_of_loads(robot, s, base):
+def _work_of_loads(robot, step, base):
     """Work against loads on frames: dead ones, and those that follow, in their mean direction."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     total = 0.0
     for j in range(p.load_frame.size):
         f, load = p.load_frame[j], p.load_wrench[j]
@@ -267,9 +272,10 @@ def _work_of_loads(robot, s, base):
 
 
 @inner
-def _work_of_ties(robot, m, s, multipliers):
+def _work_of_ties(robot, step, multipliers):
     """T Δℓ of cables, λ ΔΨ of closures."""
     p, w = unpack(robot)
+    m, s = unpack_step(step)
     total, rows_at = 0.0, m.total.size
     for j in range(p.row_kind.size):
         if closure_is_active(p.row_axes[j]):

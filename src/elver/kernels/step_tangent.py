@@ -31,8 +31,8 @@ def matrix_of_step(evaluate_frames, evaluate_matrix, frame_columns, robot, step,
     evaluate_matrix(robot, m.q, multipliers, s.inputs[1], m.columns, m.weights, 1)
     if offset > 0:
         _world_rows(m.base, m.small[0], w.residual, matrix)
-    _add_mixed(robot, s, m.small[0], offset)
-    _add_tie_columns(robot, s, coordinates)
+    _add_mixed(robot, step, m.small[0], offset)
+    _add_tie_columns(robot, step, coordinates)
     for i in range(coordinates):
         for k in range(matrix.shape[1]):
             matrix[i, k] *= 0.5
@@ -88,9 +88,10 @@ def _world_rows(base, chart, r, matrix):
 
 
 @inner
-def _add_mixed(robot, s, chart, offset):
+def _add_mixed(robot, step, chart, offset):
     """matrix += J_nᵀ S J_+: frames push on where the step started, too."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     h, matrix = w.node_step[0], w.matrix
     for segment in range(-1, p.segment.shape[0]):
         if segment < 0:
@@ -129,9 +130,10 @@ def _add_mixed(robot, s, chart, offset):
 
 
 @inner
-def _add_tie_columns(robot, s, coordinates):
+def _add_tie_columns(robot, step, coordinates):
     """matrix[:, rows] += J_nᵀ of closures and wound cables."""
     p, w = unpack(robot)
+    _, s = unpack_step(step)
     for j in range(p.closure_frame.shape[0]):
         for row in range(p.closure_rows[j, 0], p.closure_rows[j, 0] + p.closure_rows[j, 1]):
             add_tie_column(robot, s.start_columns, p.closure_frame[j], s.closure[row], coordinates + row, w.matrix)

@@ -28,6 +28,7 @@ from benchmarks.common_rod import common_rod
 METHODS: dict[str, Callable[[], Any]] = {
     "Newmark": ev.Newmark,
     "ImplicitMidpoint": ev.ImplicitMidpoint,
+    "Conserving": ev.Conserving,
     "GeneralizedAlpha(0.6)": lambda: ev.GeneralizedAlpha(0.6),
 }
 STEPS = (2e-2, 1e-2, 5e-3, 2.5e-3, 1.25e-3)

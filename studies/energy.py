@@ -34,6 +34,7 @@ METHODS: dict[str, ev.Method | None] = {
     "GeneralizedAlpha(0.3)": ev.GeneralizedAlpha(0.3),
     "ImplicitMidpoint": ev.ImplicitMidpoint(),
     "GaussLegendre4": ev.GaussLegendre4(),
+    "Conserving": ev.Conserving(),
 }
 STEPS = (1e-3, 5e-3, 2e-2)
 DURATION = 2.0

@@ -27,7 +27,7 @@ from elver.kernels.cache import inner, kernel
 from elver.kernels.closures import closure_accelerations
 from elver.kernels.march import is_small, record
 from elver.kernels.nodal import body_of, turn, turn_back
-from elver.kernels.passage import project_wrenches, rate_of_frame, unpack_step
+from elver.kernels.passage import project_wrenches, rate_of_frame, reach_of, unpack_step
 from elver.kernels.recursion import has_inertia
 from elver.kernels.robot import unpack
 from elver.kernels.step_residual import base_rows_to_world, gain_of_step
@@ -318,11 +318,7 @@ def _take_aim(robot, step, base, inputs, given_twist):
         twist[3], twist[4], twist[5] = turn(base, given_twist[0, 3], given_twist[0, 4], given_twist[0, 5])
     moved = w.vector[1]
     for segment in range(-1, p.segment.shape[0]):
-        if segment < 0:
-            low, high, path, size = 0, 1, p.slot_path[0, 0], p.slot_path[0, 1]
-        else:
-            low = p.segment[segment, 1] + 1
-            high, path, size = low + p.segment[segment, 2], p.segment[segment, 7], p.segment[segment, 8]
+        low, high, path, size = reach_of(robot, segment)
         for f in range(low, high):
             if not has_inertia(p.inertia[f]):
                 continue

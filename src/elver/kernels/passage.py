@@ -30,6 +30,7 @@ __all__ = [
     "passage_for",
     "project_wrenches",
     "rate_of_frame",
+    "reach_of",
     "settle",
     "table_of_step",
     "unpack_step",
@@ -172,11 +173,7 @@ def project_wrenches(robot, J, force, out):
     """out += Σ Jᵀ of the wrenches of all frames."""
     p, _ = unpack(robot)
     for segment in range(-1, p.segment.shape[0]):
-        if segment < 0:
-            low, high, path, size = 0, 1, p.slot_path[0, 0], p.slot_path[0, 1]
-        else:
-            low = p.segment[segment, 1] + 1
-            high, path, size = low + p.segment[segment, 2], p.segment[segment, 7], p.segment[segment, 8]
+        low, high, path, size = reach_of(robot, segment)
         for f in range(low, high):
             a, b, c, d, e, g = force[f, 0], force[f, 1], force[f, 2], force[f, 3], force[f, 4], force[f, 5]
             z = J[f]
@@ -198,11 +195,7 @@ def _mass(robot, step, J):
         for k in range(size):
             s.mass[i, k] = 0.0
     for segment in range(-1, p.segment.shape[0]):
-        if segment < 0:
-            low, high, path, length = 0, 1, p.slot_path[0, 0], p.slot_path[0, 1]
-        else:
-            low = p.segment[segment, 1] + 1
-            high, path, length = low + p.segment[segment, 2], p.segment[segment, 7], p.segment[segment, 8]
+        low, high, path, length = reach_of(robot, segment)
         for f in range(low, high):
             if not has_inertia(p.inertia[f]):
                 continue
@@ -259,6 +252,16 @@ def add_tie_column(robot, J, frames, wrench, column, matrix):
             for c in range(6):
                 value += J[f, c, k] * wrench[c]
             matrix[p.path[path + k], column] += value if side == 1 else -value
+
+
+@inner
+def reach_of(robot, segment):
+    """First frame of a segment and the one behind its last, first entry and length of their path; -1 is the base."""
+    p, _ = unpack(robot)
+    if segment < 0:
+        return 0, 1, p.slot_path[0, 0], p.slot_path[0, 1]
+    first = p.segment[segment, 1] + 1
+    return first, first + p.segment[segment, 2], p.segment[segment, 7], p.segment[segment, 8]
 
 
 @inner

@@ -10,7 +10,7 @@ import math
 
 from elver.kernels.cache import inner, kernel
 from elver.kernels.nodal import body_of, turn
-from elver.kernels.passage import add_tie_column, unpack_step
+from elver.kernels.passage import add_tie_column, reach_of, unpack_step
 from elver.kernels.recursion import has_inertia
 from elver.kernels.robot import unpack
 
@@ -94,11 +94,7 @@ def _add_mixed(robot, step, chart, offset):
     _, s = unpack_step(step)
     h, matrix = w.node_step[0], w.matrix
     for segment in range(-1, p.segment.shape[0]):
-        if segment < 0:
-            low, high, path, size = 0, 1, p.slot_path[0, 0], p.slot_path[0, 1]
-        else:
-            low = p.segment[segment, 1] + 1
-            high, path, size = low + p.segment[segment, 2], p.segment[segment, 7], p.segment[segment, 8]
+        low, high, path, size = reach_of(robot, segment)
         for f in range(low, high):
             if not has_inertia(p.inertia[f]):
                 continue

@@ -20,7 +20,7 @@ import elver as ev
 from elver.dynamics.core import core
 from elver.dynamics.states import arrays
 from elver.kernels import entry, load
-from elver.kernels.cache import cache_folder
+from elver.kernels.cache import cache_folder, kernel
 from elver.kernels.warmup import GROUPS, warmup
 
 SMALL = "algebra.lu_solve"  # quick to compile
@@ -94,12 +94,43 @@ def test_stored_code_needs_nothing_but_the_mathematical_library_of_c() -> None:
     warmup()
     allowed = {"sin", "cos", "sincos", "tan", "tanh", "atan2", "acos", "asin", "atan", "exp", "log", "pow", "cbrt"}
     allowed |= {"hypot", "fmod", "memset", "memcpy", "memmove"}
-    for name in [kernel for group in GROUPS.values() for kernel in group]:
+    for name in [one for group in GROUPS.values() for one in group]:
         code = load.read(name)
         assert code is not None
         own, border = code.objects
         assert undefined_symbols(own) <= allowed, name
         assert undefined_symbols(border) <= {code.symbol}, name
+
+
+def test_one_version_of_each_function() -> None:
+    """Literal numbers make no further versions, as they would in Numba; other types are refused with a remedy."""
+    from elver.kernels.build import dispatcher
+    from elver.kernels.cache import Kernel
+    from elver.kernels.kinds import F1, FLOAT, VOID, Signature
+
+    dispatcher(literals := Kernel(call_twice, Signature(VOID, (F1,))))
+    assert len(dispatcher(add).overloads) == 1
+    assert len(dispatcher(literals).overloads) == 1
+    with pytest.raises(Exception, match="give it a signature"):
+        dispatcher(Kernel(call_otherwise, Signature(VOID, (F1, FLOAT))))
+
+
+@kernel
+def add(x, times):
+    """A loop."""
+    for k in range(times):
+        x[k] += 1.0
+
+
+def call_twice(x):
+    """One function, two literals."""
+    add(x, 1)
+    add(x, 2)
+
+
+def call_otherwise(x, times):
+    """The same with another type."""
+    add(x, times)
 
 
 # The border -------------------------------------------------------------------------------------------------

@@ -351,7 +351,7 @@ def core(system: System) -> Core:
 
 
 def _make_core(system: System) -> Core:
-    ensure(COMMON, "the numeric core", 40)
+    ensure(COMMON, "the numeric core", 20)
     if any(isinstance(rod.integration, Spectral) for rod in system.mechanism.rods):
         from elver.dynamics.spectral import SpectralCore  # a Core itself, so it cannot be imported above
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from elver.kernels.algebra import stumpff
-from elver.kernels.cache import kernel
+from elver.kernels.cache import inner, kernel
 
 __all__ = ["chart", "mix_chart_columns", "orthonormalise", "retract", "shift", "turned", "unwind"]
 
@@ -342,7 +342,7 @@ def orthonormalise(R):
         R[i, 2] = 0.5 * (c * (3.0 - s22) - a * s02 - b * s12)
 
 
-@kernel
+@inner("void(f8[:], f8[:,:], f8, f8[:,:])")
 def _add_hat(a, A, factor, out):
     """out += factor â A, all 3x3."""
     x, y, z = factor * a[0], factor * a[1], factor * a[2]

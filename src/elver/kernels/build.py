@@ -39,7 +39,7 @@ from elver.kernels.cache import Kernel
 from elver.kernels.kinds import Kind, Record, Signature
 from elver.kernels.load import Code, write
 from elver.kernels.plain import callees
-from elver.kernels.robot import Unpacker
+from elver.kernels.robot import AtAddress, Unpacker
 from elver.kernels.signatures import SIGNATURES, find
 
 __all__ = ["addresses", "compiled", "dispatcher", "prepare", "store", "work"]
@@ -147,6 +147,13 @@ class _Dispatcher(CPUDispatcher):
         """The signature for these types."""
         return super().get_call_template([types.unliteral(one) for one in args], kws)
 
+    def compile(self, sig: Any) -> Any:
+        """Compile for these types, which may be asked for again, but not others."""
+        known = next(iter(self.overloads), sig)
+        if known != sig:
+            raise TypeError(f"{self.py_func.__name__} is called with {sig} and with {known}: give it a signature")
+        return super().compile(sig)
+
 
 @cache
 def dispatcher(kernel: Kernel) -> Any:
@@ -159,6 +166,8 @@ def dispatcher(kernel: Kernel) -> Any:
             names[name] = dispatcher(value)
         elif isinstance(value, Unpacker):
             names[name] = _reader(value, source.__code__.co_names)
+        elif isinstance(value, AtAddress):
+            names[name] = _at_address(value.name)
     function = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
     function.__module__, function.__qualname__ = source.__module__, source.__qualname__
     made = _Dispatcher(function, targetoptions={"nopython": True, **_OPTIONS}, pipeline_class=_Pipeline)
@@ -168,13 +177,19 @@ def dispatcher(kernel: Kernel) -> Any:
     return made
 
 
+def owner(kernel: Kernel) -> Kernel:
+    """The kernel whose compiling decides the types of this one: itself, or the solver that calls it."""
+    if find(kernel.name).signature is not None:
+        return kernel
+    solvers = [solver for solver in map(find, SIGNATURES) if kernel in callees(solver)]
+    if not solvers:
+        raise TypeError(f"{kernel.name} has no signature, so that Python cannot call it")
+    return solvers[0]
+
+
 def compiled(kernel: Kernel) -> Any:
-    """The one compiled version of a kernel; of one whose types are not given, as the solver that calls it wants it."""
-    if not dispatcher(find(kernel.name)).overloads:
-        solvers = [solver for solver in map(find, SIGNATURES) if kernel in callees(solver)]
-        if not solvers:
-            raise TypeError(f"{kernel.name} has no signature, so that Python cannot call it")
-        dispatcher(solvers[0])
+    """The one compiled version of a kernel."""
+    dispatcher(owner(kernel))
     (overload,) = dispatcher(kernel).overloads.values()
     return overload
 
@@ -192,7 +207,7 @@ def _reader(unpacker: Unpacker, names: tuple[str, ...]) -> Any:
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             words = make_array(signature.args[0])(context, builder, arguments[0]).data
-            place, parts = 0, []
+            place, parts = unpacker.behind, []
             for record, kind in zip(unpacker.types_of(), named, strict=True):
                 arrays = []
                 for name, one in zip(record.fields, map(numba_type, record.kinds), strict=True):
@@ -207,6 +222,16 @@ def _reader(unpacker: Unpacker, names: tuple[str, ...]) -> Any:
         return both(table), codegen
 
     return intrinsic(read)
+
+
+@cache
+def _at_address(name: str) -> Any:
+    """The intrinsic that takes a number for the address of a kernel."""
+
+    def take(_: Any, address: Any) -> Any:
+        return numba_type(SIGNATURES[name])(types.int64), lambda context, builder, signature, arguments: arguments[0]
+
+    return intrinsic(take)
 
 
 def _array(context: Any, builder: Any, kind: Any, address: Any, shape: list[Any]) -> Any:
@@ -370,5 +395,5 @@ def work() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
     prepare()
     for line in sys.stdin:
-        store(find(line.strip()))
+        store(owner(find(line.strip())))
         print(flush=True)

@@ -15,7 +15,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,24 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elver"
 
 
+def _numba_version() -> str:
+    """Found without importing Numba, nor all that reads the metadata of packages."""
+    found = find_spec("numba")
+    file = Path(found.origin).with_name("_version.py") if found and found.origin else None
+    if file and file.is_file():
+        return file.read_text()
+    from importlib.metadata import version
+
+    return version("numba")
+
+
 def _fingerprint() -> str:
     digest = hashlib.sha256()
+    aside = "__init__", "entry", "load", "twin", "warmup"  # which change nothing of what is compiled
     for source in sorted(Path(__file__).parent.glob("*.py")):
-        if source.stem not in ("entry", "load", "twin", "warmup"):  # these change nothing of what is compiled
+        if source.stem not in aside:
             digest.update(source.read_bytes())
-    compilers = version("numba"), llvmlite.__version__, np.__version__, platform.python_version()
+    compilers = _numba_version(), llvmlite.__version__, np.__version__, platform.python_version()
     features = llvmlite.binding.get_host_cpu_features().flatten()
     for word in (*compilers, llvmlite.binding.get_host_cpu_name(), features):
         digest.update(word.encode())

@@ -180,8 +180,8 @@ def closure_rates(closure_frame, closure_rows, closure, eta, out, start):
 
 @kernel
 def closure_accelerations(
-    closure_frame, closure_pose, closure_rows, row_kind, row_axes, base, pose, eta, acc, closure, v, maps, ends,
-    out, start,
+    closure_frame, closure_pose, closure_rows, row_kind, row_axes, base, pose, eta, acc, closure, stiffness, v, maps,
+    ends, out, start,
 ):
     """Second rates Ψ'' of all closures into ``out`` from ``start`` on; redundant rows stay.
 
@@ -196,8 +196,7 @@ def closure_accelerations(
         for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
             if not closure_is_active(row_axes[j]):
                 continue
-            # columns of K in v[10:16], as rows of a 6x3 matrix
-            K = v[10:16, :3]
+            K = stiffness[h]
             for i in range(6):
                 for k in range(3):
                     K[i, k] = 0.0

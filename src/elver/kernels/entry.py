@@ -47,29 +47,38 @@ _OF_CONSERVING = (
 )  # fmt: skip
 
 
+# What is compiled at its first use: how it is called, and for about how many seconds.
+_LATER = {
+    "tree": ("elimination along the tree", 10),
+    "articulated": ("accelerations", 5),
+    "observe": ("poses and energies", 5),
+    "shoot": ("shooting", 10),
+    "one-step": ("one-step methods", 5),
+    "gauss": ("Gauss steps", 10),
+    "explicit": ("explicit steps", 5),
+    "conserving": ("conserving steps", 15),
+}
+
+
 def address(kernel: str) -> int:
     """A kernel as an argument for other compiled code."""
     return load(kernel).address
 
 
 @cache
-def _tree(kernel: str) -> Callable[..., Any]:
-    ensure(("tree",), "elimination along the tree", 10)
+def _later(group: str, kernel: str) -> Callable[..., Any]:
+    """A kernel of a group that is compiled at its first use."""
+    ensure((group,), *_LATER[group])
     return load(kernel).call
 
 
 @cache
-def _shooting(kernel: str) -> Callable[..., Any]:
-    ensure(("shoot",), "shooting", 20)
-    return load(kernel).call
-
-
-@cache
-def _solver(kernel: str, along_tree: bool) -> Callable[..., int]:
+def _solver(group: str, kernel: str, along_tree: bool) -> Callable[..., int]:
+    """A solver with the functions that it calls."""
     if along_tree:
-        ensure(("tree",), "elimination along the tree", 10)
+        ensure(("tree",), *_LATER["tree"])
+    call = load(kernel).call if group == "statics" else _later(group, kernel)
     own = [address(name) for name in (*_OF_SOLVERS, *(_ALONG_TREE if along_tree else _NOT_ALONG_TREE))]
-    call = load(kernel).call
     return lambda *arguments: call(*own, *arguments)
 
 
@@ -98,81 +107,79 @@ def evaluate_tangent(
 
 def home(*arguments: Any) -> float:
     """:func:`elver.kernels.elimination.home`."""
-    return float(_tree("elimination.home")(*arguments))
+    return float(_later("tree", "elimination.home")(*arguments))
 
 
 def back(*arguments: Any) -> float:
     """:func:`elver.kernels.substitution.back`."""
-    return float(_tree("substitution.back")(*arguments))
+    return float(_later("tree", "substitution.back")(*arguments))
 
 
 def observe_states(*arguments: Any) -> None:
     """:func:`elver.kernels.observe.observe`."""
-    load("observe.observe").call(*arguments)
+    _later("observe", "observe.observe")(*arguments)
 
 
 def shoot_segments(*arguments: Any) -> None:
     """:func:`elver.kernels.shoot.shoot`."""
-    _shooting("shoot.shoot")(*arguments)
+    _later("shoot", "shoot.shoot")(*arguments)
 
 
 def section_strains(*arguments: Any) -> None:
     """:func:`elver.kernels.section.section_strains`."""
-    _shooting("section.section_strains")(*arguments)
+    _later("shoot", "section.section_strains")(*arguments)
 
 
 def shoot_statics(*arguments: Any) -> None:
     """:func:`elver.kernels.static_shoot.static_shoot`."""
-    _shooting("static_shoot.static_shoot")(*arguments)
+    _later("shoot", "static_shoot.static_shoot")(*arguments)
 
 
 def carry_columns(*arguments: Any) -> None:
     """:func:`elver.kernels.static_shoot.carry_columns`."""
-    _shooting("static_shoot.carry_columns")(*arguments)
+    _later("shoot", "static_shoot.carry_columns")(*arguments)
 
 
 def join_segments(*arguments: Any) -> None:
     """:func:`elver.kernels.static_shoot.join_segments`."""
-    _shooting("static_shoot.join_segments")(*arguments)
+    _later("shoot", "static_shoot.join_segments")(*arguments)
 
 
 def move_nodes(*arguments: Any) -> None:
     """:func:`elver.kernels.static_shoot.move_nodes`."""
-    _shooting("static_shoot.move_nodes")(*arguments)
+    _later("shoot", "static_shoot.move_nodes")(*arguments)
 
 
 def solve_static(robot: Any, scratch: Any, *arguments: Any) -> int:
     """:func:`elver.kernels.rest.solve_static`, without its functions."""
-    return _solver("rest.solve_static", scratch.front.size > 0)(robot, scratch, *arguments)
-
-
-@cache
-def _one_step(along_tree: bool) -> Callable[..., int]:
-    ensure(("one-step",), "one-step methods", 10)
-    return _solver("one_step.march_one_step", along_tree)
+    return _solver("statics", "rest.solve_static", scratch.front.size > 0)(robot, scratch, *arguments)
 
 
 def march_one_step(robot: Any, scratch: Any, *arguments: Any) -> int:
     """:func:`elver.kernels.one_step.march_one_step`, without its functions."""
-    return _one_step(scratch.front.size > 0)(robot, scratch, *arguments)
-
-
-@cache
-def _gauss(along_tree: bool) -> Callable[..., int]:
-    ensure(("gauss",), "Gauss steps", 20)
-    return _solver("gauss.march_gauss", along_tree)
+    return _solver("one-step", "one_step.march_one_step", scratch.front.size > 0)(robot, scratch, *arguments)
 
 
 def march_gauss(robot: Any, scratch: Any, *arguments: Any) -> int:
     """:func:`elver.kernels.gauss.march_gauss`, without its functions."""
-    return _gauss(scratch.front.size > 0)(robot, scratch, *arguments)
+    return _solver("gauss", "gauss.march_gauss", scratch.front.size > 0)(robot, scratch, *arguments)
+
+
+@cache
+def _accelerations() -> Callable[..., bool]:
+    call, residual = _later("articulated", "articulated.accelerations"), address("evaluate.evaluate_residual")
+    return lambda *arguments: call(residual, *arguments)
+
+
+def accelerations(*arguments: Any) -> bool:
+    """:func:`elver.kernels.articulated.accelerations`, without its first argument."""
+    return _accelerations()(*arguments)
 
 
 @cache
 def _conserving() -> Callable[..., int]:
-    ensure(("conserving",), "conserving steps", 20)
+    call = _later("conserving", "conserving.march_conserving")
     own = [address(name) for name in _OF_CONSERVING]
-    call = load("conserving.march_conserving").call
     return lambda *arguments: call(*own, *arguments)
 
 
@@ -183,17 +190,12 @@ def march_conserving(*arguments: Any) -> int:
 
 @cache
 def _explicit() -> Callable[..., int]:
-    ensure(("explicit",), "explicit steps", 10)
+    ensure(("articulated",), *_LATER["articulated"])
+    call = _later("explicit", "explicit.march_explicit")
     own = address("evaluate.evaluate_residual"), address("articulated.accelerations")
-    call = load("explicit.march_explicit").call
     return lambda *arguments: call(*own, *arguments)
 
 
 def march_explicit(*arguments: Any) -> int:
     """:func:`elver.kernels.explicit.march_explicit`, without its first two arguments."""
     return _explicit()(*arguments)
-
-
-def accelerations(*arguments: Any) -> bool:
-    """:func:`elver.kernels.articulated.accelerations`, without its first argument."""
-    return bool(load("articulated.accelerations").call(address("evaluate.evaluate_residual"), *arguments))

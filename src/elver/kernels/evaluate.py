@@ -11,13 +11,9 @@ effort that imposes the motion, is put aside.
 from __future__ import annotations
 
 from elver.kernels.cache import kernel
-from elver.kernels.closures import closure_residual
-from elver.kernels.fluid import strip_residual
-from elver.kernels.frame_loads import frame_load_residual
 from elver.kernels.nodal import nodal_residual
 from elver.kernels.recursion import backward, forward, project, registers
-from elver.kernels.robot import unpack
-from elver.kernels.spans import span_residual
+from elver.kernels.robot import more_residual, unpack
 from elver.kernels.strain_loads import strain_residual
 
 __all__ = ["evaluate_residual", "impose"]
@@ -51,24 +47,13 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,
     )
-    frame_load_residual(
-        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force,
-        w.vector,
-    )
     if over_step:
         nodal_residual(
             p.inertia, base, w.node_step, w.node_start, w.node_rate, w.pose, w.node_end, w.node_shift, w.node_wrench,
             w.force,
         )
-    strip_residual(p.strip_frame, p.strip_pose, p.strip, jets, w.pose, w.eta, w.force, w.vector, w.strip_pose)
-    closure_residual(
-        offset + p.component.size, p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base,
-        multipliers, w.pose, w.vector, w.closure_map, w.closure_end, w.closure, w.closure_force, w.force, residual,
-    )
-    span_residual(
-        p.span_tendon, p.span_frame, p.span_point, p.tendon_input, p.tendon_factor, p.tendon_row, base, multipliers,
-        inputs, w.pose, w.closure_end, w.span, w.tendon_span, w.force,
-    )
+    if robot[0] != 0:
+        more_residual(robot[0])(robot, base, multipliers, inputs, jets)
     project(
         offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi, p.bend,
         w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,

@@ -329,8 +329,8 @@ def _project(evaluate_residual, evaluate_frames, evaluate_matrix, factor, substi
     evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
     closure_accelerations(
         program.closure_frame, program.closure_pose, program.closure_rows, program.row_kind, program.row_axes, m.base,
-        work.pose, work.eta, work.acc, work.closure, work.vector, work.closure_map, work.closure_end,
-        work.residual, coordinates,
+        work.pose, work.eta, work.acc, work.closure, work.closure_stiffness, work.vector, work.closure_map,
+        work.closure_end, work.residual, coordinates,
     )
     for k in range(m.step.size):
         m.step[k] = -work.residual[k]

@@ -137,11 +137,21 @@ def _caller(code: Code, border: int) -> Callable[..., Any]:
     """The border as a function of Python, which runs without Python's lock."""
     records = [(place, len(kind[1])) for place, kind in enumerate(code.arguments) if not isinstance(kind, str)]
     numbers = [(place, *_NUMBERS[kind]) for place, kind in enumerate(code.arguments) if kind in list(_NUMBERS)]
-    converters = [(place, convert) for place, _, convert in numbers]
     prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3, *[kind for _, kind, _ in numbers])
     run, count, array_type = prototype(border), len(code.arguments), id(np.ndarray)
     results = [_RESULTS[kind] for kind in code.results]
     memory = ctypes.c_double * len(results)
+
+    def plain(*arguments: Any) -> None:
+        """Arrays, one number at most, nothing returned: what is called most, with the least around it."""
+        if len(arguments) != count:
+            raise TypeError(f"{code.border} takes {count} arguments, not {len(arguments)}")
+        if numbers:
+            status = run(None, array_type, id(arguments), convert(arguments[place]))
+        else:
+            status = run(None, array_type, id(arguments))
+        if status:
+            raise _refusal(code, status, arguments)
 
     def call(*arguments: Any) -> Any:
         if len(arguments) != count:
@@ -149,16 +159,17 @@ def _caller(code: Code, border: int) -> Callable[..., Any]:
         for place, size in records:
             if not isinstance(arguments[place], tuple) or len(arguments[place]) != size:
                 raise TypeError(f"{code.border}: argument {place} is not {code.arguments[place][0]}")
-        out = memory() if results else None
-        status = run(out, array_type, id(arguments), *[convert(arguments[place]) for place, convert in converters])
+        out = memory()
+        status = run(out, array_type, id(arguments), *[convert(arguments[place]) for place, _, convert in numbers])
         if status:
             raise _refusal(code, status, arguments)
-        if out is None:
-            return None
         values = tuple(convert(value) for convert, value in zip(results, out, strict=True))
-        return values if code.is_tuple else values[0]
+        return (values if code.is_tuple else values[0]) if values else None
 
-    return call
+    if results or records or len(numbers) > 1:
+        return call
+    place, _, convert = numbers[0] if numbers else (0, None, float)
+    return plain
 
 
 def _refusal(code: Code, status: int, arguments: tuple[Any, ...]) -> Exception:

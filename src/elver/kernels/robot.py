@@ -4,6 +4,8 @@ Numba hands a named tuple of a hundred arrays on as a thousand numbers, which ev
 for and every call must copy. Compiled code therefore passes a *table*: for each array its address and its shape. The
 table of a robot holds Program and Work; :data:`unpack` turns it back into the two named tuples, and an
 :class:`Unpacker` into others. Of all arrays only those used are read. Whoever holds a table must hold its arrays.
+
+The table of a robot begins with the addresses of the kernels of :mod:`elver.kernels.terms`.
 """
 
 from __future__ import annotations
@@ -16,9 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.kernels.kinds import Record, array_kind, record_of
+from elver.kernels.load import load
 from elver.kernels.program import Program, Work, smallest_program, work_for
+from elver.kernels.warmup import ensure
 
-__all__ = ["Unpacker", "named_types", "robot_of", "table_of", "unpack"]
+__all__ = [
+    "AtAddress",
+    "Unpacker",
+    "couplings",
+    "more_frames",
+    "more_residual",
+    "named_types",
+    "robot_of",
+    "table_of",
+    "unpack",
+]
 
 
 @cache
@@ -30,7 +44,15 @@ def named_types() -> tuple[Record, ...]:
 
 def robot_of(program: Program, work: Work) -> NDArray[np.int64]:
     """The table of a robot."""
-    return table_of(named_types(), program, work)
+    rare = (
+        program.user_frame, program.slide_frame, program.drag_frame, program.strip_frame, program.closure_frame,
+        program.span_tendon,
+    )  # fmt: skip
+    addresses = [0] * len(_TERMS)
+    if any(len(one) for one in rare):
+        ensure(("terms",), "closures, cables and water", 10)
+        addresses = [load(term.name).address for term in _TERMS]
+    return np.concatenate([np.array(addresses, dtype=np.int64), table_of(named_types(), program, work)])
 
 
 def table_of(named: tuple[Record, ...], *values: Any) -> NDArray[np.int64]:
@@ -45,14 +67,28 @@ def table_of(named: tuple[Record, ...], *values: Any) -> NDArray[np.int64]:
 
 
 class Unpacker:
-    """A function for compiled code: the named tuples of a table, of the kinds of ``types_of``."""
+    """A function for compiled code: the named tuples of a table, of the kinds of ``types_of``, behind some words."""
 
-    def __init__(self, types_of: Callable[[], tuple[Record, ...]]) -> None:
-        self.types_of = types_of
+    def __init__(self, types_of: Callable[[], tuple[Record, ...]], behind: int = 0) -> None:
+        self.types_of, self.behind = types_of, behind
 
     def __call__(self, table: NDArray[np.int64]) -> Any:
         raise TypeError("only compiled code reads tables: in Python, pass the named tuples themselves")
 
 
-unpack = Unpacker(named_types)
+class AtAddress:
+    """A function for compiled code: the kernel of this name, given its address."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, address: int) -> Any:
+        raise TypeError("only compiled code calls addresses")
+
+
+_TERMS = more_residual, more_frames, couplings = (
+    AtAddress("terms.more_residual"), AtAddress("terms.more_frames"), AtAddress("terms.couplings")
+)  # fmt: skip
+
+unpack = Unpacker(named_types, behind=len(_TERMS))
 """(program, work) of a robot, in compiled code."""

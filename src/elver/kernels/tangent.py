@@ -22,14 +22,10 @@ from __future__ import annotations
 
 from elver.kernels.algebra import add_bracket, add_coad
 from elver.kernels.cache import inner, kernel
-from elver.kernels.closures import closure_couplings, closure_diagonal, closure_tangent
-from elver.kernels.fluid import strip_tangent
-from elver.kernels.frame_loads import frame_load_tangent
 from elver.kernels.interval import add_hat, columns, curvature, world_columns, world_map
 from elver.kernels.nodal import nodal_tangent
 from elver.kernels.recursion import dual_stumpff, first_moment, has_inertia, to_world, wrench_to_body
-from elver.kernels.robot import unpack
-from elver.kernels.spans import span_couplings, span_tangent
+from elver.kernels.robot import couplings, more_frames, unpack
 from elver.kernels.strain_loads import point_slopes, strain_tangent
 
 __all__ = ["base_columns_in_world", "evaluate_frames", "evaluate_matrix", "tangent_backward", "world_inertia"]
@@ -202,22 +198,12 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
         p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
         inputs, jets, pose, eta, B, v,
     )
-    frame_load_tangent(
-        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_tangent, jets, pose, eta, B, v
-    )
     if over_step:
         nodal_tangent(
             p.inertia, w.node_step, pose, w.node_end, w.node_shift, w.node_wrench, w.node_slope, B
         )
-    strip_tangent(p.strip_frame, p.strip_pose, p.strip, jets, pose, eta, B, v, w.strip_pose, w.strip_slope)
-    closure_tangent(
-        p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, multipliers, pose, v,
-        w.closure_map, w.closure_end, w.closure_force, w.closure_stiffness, B,
-    )
-    span_tangent(
-        p.span_tendon, p.span_frame, p.span_point, p.tendon_input, p.tendon_factor, p.tendon_row, base, multipliers,
-        inputs, pose, w.closure_end, w.span, v, w.span_stiffness, B,
-    )
+    if robot[1] != 0:
+        more_frames(robot[1])(robot, base, multipliers, inputs, jets)
 
 
 @kernel
@@ -348,16 +334,8 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
                 other = paths[path_start + c]
                 matrix[me, other] += own_rows[k, c]
                 matrix[other, me] += own_columns[k, c]
-    rows_at = offset + p.component.size
-    closure_couplings(
-        rows_at, p.closure_frame, p.closure_slot, p.closure_rows, p.slot_path, paths, w.closure, w.closure_force,
-        w.closure_stiffness, w.saved, row, matrix,
-    )
-    span_couplings(
-        rows_at, p.span_tendon, p.span_slot, p.tendon_input, p.tendon_factor, p.tendon_row, multipliers, inputs,
-        p.slot_path, paths, w.span, w.span_stiffness, w.saved, v, row, matrix,
-    )
-    closure_diagonal(rows_at, p.row_axes, p.row_soft, matrix)
+    if robot[2] != 0:
+        couplings(robot[2])(robot, multipliers, inputs)
     point_slopes(
         p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor,
         p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs, v, w.hessian6, w.slope,

@@ -2,7 +2,7 @@
 
 The kernels do not know sizes, so what is compiled once serves every robot. They come in groups: a first equilibrium or
 motion waits for the few that it needs, not for all. Half of the time is Numba's own front end, which uses one core, so
-two processes take kernels from one list.
+two processes take kernels from the two ends of one list, in which neighbours share many helpers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -19,31 +19,31 @@ from elver.kernels.load import is_stored
 
 __all__ = ["COMMON", "GROUPS", "compile_kernels", "ensure", "is_warm", "warmup"]
 
-# Kernels of each group; the longest to compile come first.
 GROUPS = {
     "tangent": ("tangent.evaluate_matrix", "tangent.evaluate_frames", "algebra.lu_factor", "algebra.lu_solve"),
-    "residual": ("evaluate.evaluate_residual",),
-    "gauss": ("gauss.march_gauss",),
+    "terms": ("terms.more_frames", "terms.more_residual", "terms.couplings"),
     "tree": ("elimination.home", "substitution.back"),
-    "statics": ("rest.solve_static", "elimination.no_home", "substitution.no_back"),
     "articulated": ("articulated.accelerations",),
-    "one-step": ("one_step.march_one_step",),
+    "spectral": ("strain_loads.strain_residual", "strain_loads.strain_tangent", "strain_loads.point_slopes"),
+    "residual": ("evaluate.evaluate_residual",),
     "observe": ("observe.observe",),
     "conserving": (
         "conserving.march_conserving", "step_residual.residual_of_step", "step_tangent.matrix_of_step",
         "passage.settle", "passage.frame_columns", "step_residual.start_step",
     ),
-    "explicit": ("explicit.march_explicit",),
     "shoot": (
         "shoot.shoot", "static_shoot.static_shoot", "static_shoot.carry_columns", "static_shoot.join_segments",
         "static_shoot.move_nodes", "section.section_strains",
     ),
-    "spectral": ("strain_loads.strain_residual", "strain_loads.strain_tangent", "strain_loads.point_slopes"),
     "repeat": ("repeat.repeat_residual", "repeat.repeat_tangent", "repeat.repeat_accelerations"),
+    "explicit": ("explicit.march_explicit",),
+    "statics": ("elimination.no_home", "substitution.no_back", "rest.solve_static"),
+    "one-step": ("one_step.march_one_step",),
+    "gauss": ("gauss.march_gauss",),
 }  # fmt: skip
 
-COMMON = ("residual", "statics", "tangent", "articulated", "observe")
-"""What equilibria of any robot need, and motion beside its own steps."""
+COMMON = ("tangent", "residual", "statics")
+"""What any robot needs, beside terms and methods that it asks for."""
 
 _COMMAND = "import sys; sys.path.insert(0, sys.argv[1]); from elver.kernels.build import work; work()"
 
@@ -71,10 +71,10 @@ def compile_kernels(kernels: Iterable[str]) -> None:
     command = [sys.executable, "-c", _COMMAND, str(Path(__file__).parents[2])]
     workers: list[subprocess.Popen[str]] = []
 
-    def feed(worker: subprocess.Popen[str]) -> None:
+    def feed(worker: subprocess.Popen[str], take: Callable[[], str]) -> None:
         with suppress(IndexError, OSError):  # none is left, or the worker has ended
             while True:
-                print(waiting.popleft(), file=worker.stdin, flush=True)
+                print(take(), file=worker.stdin, flush=True)
                 if worker.stdout is None or not worker.stdout.readline():
                     return
 
@@ -82,7 +82,8 @@ def compile_kernels(kernels: Iterable[str]) -> None:
         with suppress(OSError):  # processes cannot be had everywhere
             for _ in range(min(2, len(waiting))):
                 workers.append(subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-        threads = [Thread(target=feed, args=(worker,), daemon=True) for worker in workers]
+        ends = waiting.popleft, waiting.pop
+        threads = [Thread(target=feed, args=pair, daemon=True) for pair in zip(workers, ends, strict=False)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -441,8 +441,8 @@ def _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers
     if offset > 0:
         base_rows_to_world(base, w.residual)
     closure_accelerations(
-        p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, w.pose, w.eta, w.acc, w.closure,
-        w.vector, w.closure_map, w.closure_end, w.residual, coordinates,
+        p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, w.pose, w.eta, w.acc,
+        w.closure, w.closure_stiffness, w.vector, w.closure_map, w.closure_end, w.residual, coordinates,
     )
     for t in range(p.tendon_row.size):
         if p.tendon_row[t] >= 0:

@@ -292,7 +292,7 @@ def test_an_exception_of_the_function_keeps_the_run_so_far(tmp_path: Any) -> Non
         ev.simulate(failing(wrench), None, 1.0, 0.01, ev.Newmark(), file=file)
     run = caught.value.result  # type: ignore[attr-defined]
     check_rest_of_run(run, 0.5)
-    assert run.attrs["status"] == "stopped: the battery is empty"
+    assert run.attrs["status"] == "stopped: ZeroDivisionError: the battery is empty"
     check_rest_of_run(ev.load(file), 0.5)
 
 

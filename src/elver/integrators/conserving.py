@@ -8,7 +8,7 @@ Theory: docs/theory/time-integration.md, eq. (conserving).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elver.environment import Feedback, JointFeedback, Lighthill, Morison, SlidingFriction
 from elver.errors import BadInput
@@ -26,7 +26,7 @@ class Conserving(Method):
     """
 
     rho_inf: float = 1.0
-    max_iterations: int = 40
+    max_iterations: int = field(default=40, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -156,10 +156,10 @@ class TestPictures:
         assert axes.get_title(loc="left") == "centre of hand"
 
     def test_many_parts_share_a_name(self):
-        run = xr.merge([turning(f"link{k}", velocity=(0.1 * k, 0.0, 0.0), shape="point") for k in range(5)])
+        run = xr.merge([turning(f"link{k}", velocity=(0.1 * k, 0.0, 0.0), shape="point") for k in range(7)])
         (axes,) = viz.tip_history(run).axes
-        assert [text.get_text() for text in axes.get_legend().get_texts()] == ["5 bodies"]
-        assert len(axes.lines) == 5
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == ["7 bodies"]
+        assert len(axes.lines) == 7
 
     def test_faces_that_look_away_are_not_needed(self):
         figure = plt.figure(figsize=(3.0, 3.0))

@@ -284,5 +284,16 @@ def test_what_it_does_not_know_is_said() -> None:
     rod = soft(mass_damping=0.5)
     with pytest.raises(ev.BadInput, match="mass_damping"):
         ev.simulate(ev.System(ev.Mechanism.clamped(rod)), duration=0.1, step=1e-2, method=KEEPS)
+    material = ev.Material(young=1e6, poisson=0.5, density=1000.0)
+    many, checked = (
+        ev.Rod(1.0, ev.Circle(0.01), material, basis, name=name, **more)
+        for name, basis, more in (
+            ("many", ev.PiecewiseLinear.kirchhoff(600), {}),
+            ("checked", ev.Legendre.kirchhoff(3), {"nodes": 12, "integration": ev.Spectral()}),
+        )
+    )
+    for one, words in ((many, "dense matrices"), (checked, "Spectral")):
+        with pytest.raises(ev.BadInput, match=words):
+            KEEPS.check(ev.System(ev.Mechanism.clamped(one)))
     with pytest.raises(ev.BadInput, match=r"rho_inf = 0\.2"):
         ev.Conserving(rho_inf=0.2)

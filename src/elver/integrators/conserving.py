@@ -13,9 +13,13 @@ from dataclasses import dataclass, field
 from elver.environment import Feedback, JointFeedback, Lighthill, Morison, SlidingFriction
 from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
+from elver.rods import Spectral
 from elver.system import System
 
 __all__ = ["Conserving"]
+
+# Coordinates: columns of all frames take the square of them, some gigabytes from here on.
+_MOST = 1500
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,16 @@ class Conserving(Method):
                 raise BadInput(
                     f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
                 )
+        for rod in system.mechanism.rods:
+            if isinstance(rod.integration, Spectral):
+                raise BadInput(
+                    f"Conserving() is compiled, and Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
+                )
+        if system.n > _MOST:
+            raise BadInput(
+                f"Conserving() has dense matrices, and this robot {system.n} coordinates (it takes up to {_MOST}): "
+                "use ImplicitMidpoint(), which follows the tree"
+            )
         damped = [rod.name for rod in system.mechanism.rods if rod.material.mass_damping > 0.0]
         if damped:
             raise BadInput(

@@ -154,6 +154,10 @@ def _balance(axes: Axes, run: xr.Dataset) -> None:
     ]
     for k, (name, values) in enumerate(kinds):
         axes.plot(time, values, color=_colour(k), label=name, linewidth=3.6 if k == 0 else 1.6)
+    least = 1e-3 * float(run.attrs.get("energy_in_play", 0.0))  # rounding is not drawn as if it were something
+    low, high = axes.get_ylim()
+    if least > 0.0:
+        axes.set_ylim(min(low, -least), max(high, least))
     open_axes(axes, "balance", "energy since the start [J]")
     legend_above(axes)
 

@@ -83,7 +83,8 @@ def test_friction_in_python_is_sliding_friction_in_a_loop() -> None:
         ):
             system = ev.System(mechanism, actuators=[motor], loads=[load])
             start = ev.equilibrium(system, {motor: 0.0})
-            runs.append(ev.simulate(system, start, 0.3, 5e-3, inputs={motor: lambda t: 0.2 * np.sin(20.0 * t)}))
+            inputs = {motor: lambda t: 0.2 * np.sin(20.0 * t)}
+            runs.append(ev.simulate(system, start, 0.3, 5e-3, ev.ImplicitMidpoint(), inputs))
     run, wanted = runs
     assert np.ptp(wanted["platform/position"].values[:, 0]) > 1e-3
     np.testing.assert_allclose(run["q"].values, wanted["q"].values, atol=1e-9)

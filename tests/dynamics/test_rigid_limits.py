@@ -236,7 +236,7 @@ def test_a_screwed_shaft_turns_and_falls_by_itself():
     motor, I = ev.Motor(shaft, "angle"), 0.25 + 2.0 * 0.3**2
     system = ev.System(ev.Mechanism([shaft]), [motor], [ev.Gravity()])
     state = system.rest().with_(q_dot=np.array([0.5, 1.0]))
-    run = ev.simulate(system, state, 2.0, 0.05, inputs={motor: 1.5})
+    run = ev.simulate(system, state, 2.0, 0.05, ev.ImplicitMidpoint(), {motor: 1.5})
     t = run["time"].values
     expected = np.column_stack([0.5 * t + 0.75 * t**2 / I, 0.2 + t - 0.5 * G * t**2])
     np.testing.assert_allclose(run["q"], expected, atol=1e-11)

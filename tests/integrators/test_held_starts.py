@@ -20,8 +20,8 @@ def test_inputs_as_a_state_are_the_equilibrium_under_them(by_name):
     front, side = system.actuators
     inputs = {"side": ev.ramp(0.0, 0.1, 1.0, 2.0), "front": 0.0}
     bent = ev.equilibrium(system, {front: 3.0, side: 1.0})
-    wanted = ev.simulate(system, bent, 0.05, 1e-2, inputs=inputs)
-    found = ev.simulate(system, {"front" if by_name else front: 3.0}, 0.05, 1e-2, inputs=inputs)
+    wanted = ev.simulate(system, bent, 0.05, 2e-3, inputs=inputs)
+    found = ev.simulate(system, {"front" if by_name else front: 3.0}, 0.05, 2e-3, inputs=inputs)
     for name in wanted.variables:
         np.testing.assert_array_equal(found[name].values, wanted[name].values)
     assert np.ptp(found["arm/tip/position"].values[:, 2]) > 1e-3

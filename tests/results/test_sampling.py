@@ -241,7 +241,7 @@ def interpolation_error(step):
     hinge = ev.Revolute("world", bar, name="hinge")
     drive = ev.Imposed(hinge, name="drive")
     system = ev.System(ev.Mechanism([hinge]), [drive])
-    run = ev.simulate(system, {drive: 0.0}, 1.0, step, inputs={drive: ev.sine(0.0, 1.0, 1.0)})
+    run = ev.simulate(system, {drive: 0.0}, 1.0, step, ev.ImplicitMidpoint(), {drive: ev.sine(0.0, 1.0, 1.0)})
     t = np.linspace(0.1, 0.9, 61)
     found = ev.sample(run, bar, at=(1.0, 0.0, 0.0), times=t)["position"].values
     angle = np.sin(2 * np.pi * t)
@@ -259,7 +259,7 @@ def test_a_flying_body_between_instants():
     system = ev.System(ev.Mechanism.free(ball), loads=[ev.Gravity()])
     spin, throw = np.array([1.0, -2.0, 3.0]), np.array([2.0, 0.0, 5.0])
     start = system.rest().with_(eta=np.concatenate([spin, throw]))
-    run = ev.simulate(system, start, duration=0.5, step=0.02)
+    run = ev.simulate(system, start, duration=0.5, step=0.02, method=ev.ImplicitMidpoint())
     t = np.array([0.013, 0.2345, 0.4999])
     d = ev.sample(run, ball, times=t)
     expected = t[:, None] * throw + 0.5 * t[:, None] ** 2 * np.array([0, 0, -9.81])
@@ -272,7 +272,8 @@ def test_a_rotation_vector_that_was_exchanged_is_continued():
     """A ball in a socket that spins through half turns: between instants it keeps on the way."""
     ball = ev.RigidBody(mass=1.0, inertia=(1e-2, 1e-2, 1e-2), name="ball")
     system = ev.System(ev.Mechanism([ev.Spherical("world", ball)]))
-    run = ev.simulate(system, system.rest().with_(q_dot=np.array([0.0, 0.0, 10.0])), duration=1.0, step=0.01)
+    state = system.rest().with_(q_dot=np.array([0.0, 0.0, 10.0]))
+    run = ev.simulate(system, state, duration=1.0, step=0.01, method=ev.ImplicitMidpoint())
     assert np.max(np.abs(np.diff(run["q"].values[:, 2]))) > 1.0  # it was exchanged
     t = np.linspace(0.0, 1.0, 333)
     d = ev.sample(run, ball, at=(1.0, 0.0, 0.0), times=t)

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from elver.dynamics.quantities import mass_matrix
 from elver.environment import Feedback, JointFeedback, Lighthill, Morison
 from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
@@ -57,9 +60,20 @@ class Conserving(Method):
         for rod in system.mechanism.rods:
             if isinstance(rod.integration, Spectral):
                 return f"Conserving() is compiled, Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
+        if name := _without_inertia(system):
+            return f"Conserving() does not know coordinates without inertia ({name!r}) yet: use ImplicitMidpoint()"
         if system.n > _MOST:
             return (
                 f"Conserving() has dense matrices, and this robot {system.n} coordinates (it takes up to {_MOST}): "
                 "use ImplicitMidpoint(), which follows the tree"
             )
         return ""
+
+
+def _without_inertia(system: System) -> str:
+    """Name of the first joint or rod with a coordinate that moves no mass; empty where there is none."""
+    mass = np.diagonal(mass_matrix(system))[6 if system.free else 0 :]
+    for part, (first, count) in system.blocks.items():
+        if np.any(mass[first : first + count] <= 0.0):
+            return str(part.name)
+    return ""

@@ -140,7 +140,7 @@ def _damped(system: System, structure: Structure | None) -> tuple[str, ...]:
         return found
     for name in found:
         if name not in structure.damped:
-            raise BadInput(f"rod {name!r} has mass damping, which it has not in the structure: assemble(system) anew")
+            raise BadInput(f"rod {name!r} has mass damping, which it has not in the structure: structure_of(system) finds its own")
     return structure.damped
 
 

@@ -6,7 +6,7 @@ Theory: docs/theory/loops.md, eq. (dropped-row).
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,19 @@ from elver.lie import se3
 if TYPE_CHECKING:
     from elver.dynamics.core import Core
 
-__all__ = ["closure_label", "measure_cables", "reduce_rows"]
+__all__ = ["Repeated", "closure_label", "measure_cables", "reduce_rows"]
 
 Array = NDArray[np.float64]
 
 # Compliance of closures that repeat each other, in units of length²/energy: far below any rod's, far above rounding.
 _SOFT = 1e-10
+
+
+class Repeated(NamedTuple):
+    """Names of closure rows that say nothing new: in every state, and in those with closed loops only."""
+
+    always: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
 
 
 def measure_cables(kernels: Core) -> None:
@@ -44,7 +51,7 @@ def measure_cables(kernels: Core) -> None:
     kernels.program.tendon_length[:] += kernels.work.tendon_span
 
 
-def reduce_rows(kernels: Core) -> None:
+def reduce_rows(kernels: Core) -> Repeated:
     """Set closure rows that depend on others to zero (their multiplier is then zero), and say which.
 
     A row whose gradient is the same combination of the others' at several random states says nothing new:
@@ -106,6 +113,7 @@ def reduce_rows(kernels: Core) -> None:
             ElverWarning,
             stacklevel=4,
         )
+    return Repeated(tuple(dropped), tuple(names[j] for j in shared))
 
 
 def _redundant_once_closed(kernels: Core, kept: list[int], scale: Array, units: Array) -> list[int]:

@@ -316,7 +316,7 @@ def _grids(system: System, structure: Structure | None) -> tuple[tuple[GridPlan,
         try:
             grids[rod] = filled(plans[-1], rod.elements, at, cuts)
         except BadInput as error:
-            raise BadInput(f"rod {rod.name!r}: {error}; assemble(system) finds its own structure") from None
+            raise BadInput(f"rod {rod.name!r}: {error}; structure_of(system) finds its own") from None
     return tuple(plans), grids
 
 

@@ -233,7 +233,7 @@ def _acts_on(system: System, part: Any) -> tuple[Any, ...]:
     return ()
 
 
-_REMEDY = "it is no design of that structure; assemble(system) finds its own"
+_REMEDY = "it is no design of that structure; structure_of(system) finds its own"
 
 
 def check_ingredients(found: tuple[Ingredient, ...], structure: Structure) -> None:

@@ -22,6 +22,7 @@ from elver.actuation import Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.segments import RodFrames, Segments, floats, ints, windows
 from elver.dynamics.structure import (
+    REMEDY,
     Layout,
     Structure,
     Values,
@@ -140,7 +141,7 @@ def _damped(system: System, structure: Structure | None) -> tuple[str, ...]:
         return found
     for name in found:
         if name not in structure.damped:
-            raise BadInput(f"rod {name!r} has mass damping, which it has not in the structure: structure_of(system) finds its own")
+            raise BadInput(f"rod {name!r} has mass damping, which it has not in the structure: {REMEDY}")
     return structure.damped
 
 

@@ -44,6 +44,7 @@ from elver.rods import GridPlan, Rod
 from elver.system import OnJoint, System
 
 __all__ = [
+    "REMEDY",
     "Layout",
     "Structure",
     "Values",
@@ -233,7 +234,7 @@ def _acts_on(system: System, part: Any) -> tuple[Any, ...]:
     return ()
 
 
-_REMEDY = "it is no design of that structure; structure_of(system) finds its own"
+REMEDY = "it is no design of that structure; structure_of(system) finds its own"
 
 
 def check_ingredients(found: tuple[Ingredient, ...], structure: Structure) -> None:
@@ -241,21 +242,21 @@ def check_ingredients(found: tuple[Ingredient, ...], structure: Structure) -> No
     wanted = structure.ingredients
     for here, there in zip(found, wanted, strict=False):
         if here != there:
-            raise BadInput(f"{_label(here)} stands here where the structure has {_label(there)}: {_REMEDY}")
+            raise BadInput(f"{_label(here)} stands here where the structure has {_label(there)}: {REMEDY}")
     if len(found) > len(wanted):
-        raise BadInput(f"{_label(found[len(wanted)])} is not in the structure: {_REMEDY}")
+        raise BadInput(f"{_label(found[len(wanted)])} is not in the structure: {REMEDY}")
     if len(found) < len(wanted):
-        raise BadInput(f"{_label(wanted[len(found)])} is in the structure and not here: {_REMEDY}")
+        raise BadInput(f"{_label(wanted[len(found)])} is in the structure and not here: {REMEDY}")
 
 
 def check_same(found: Structure, wanted: Structure) -> None:
     """BadInput says in which array a system of the same ingredients has another structure."""
     for name, a, b in zip(Values._fields, found.shapes, wanted.shapes, strict=True):
         if a != b:
-            raise BadInput(f"{name} has the shape {a} here and {b} in the structure: {_REMEDY}")
+            raise BadInput(f"{name} has the shape {a} here and {b} in the structure: {REMEDY}")
     for name, here, there in zip(Layout._fields, found.layout, wanted.layout, strict=True):
         if not np.array_equal(here, there):
-            raise BadInput(f"{name} is {here.tolist()} here and {there.tolist()} in the structure: {_REMEDY}")
+            raise BadInput(f"{name} is {here.tolist()} here and {there.tolist()} in the structure: {REMEDY}")
 
 
 def check_rows(found: Structure, wanted: Structure) -> None:
@@ -266,7 +267,7 @@ def check_rows(found: Structure, wanted: Structure) -> None:
     ):
         if odd := sorted(set(here) ^ set(there)):
             where = "here, not in the structure" if odd[0] in here else "in the structure, not here"
-            raise BadInput(f"the closure row {odd[0]} is {what} {where}: {_REMEDY}")
+            raise BadInput(f"the closure row {odd[0]} is {what} {where}: {REMEDY}")
 
 
 def _label(one: Ingredient) -> str:

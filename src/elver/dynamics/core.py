@@ -51,9 +51,11 @@ class Core:
     (:meth:`with_own_work`).
     """
 
-    def __init__(self, system: System, structure: Structure | None = None) -> None:
+    def __init__(self, system: System, structure: Structure | None = None, assembly: Assembly | None = None) -> None:
         self.system = system
-        self.assembly: Assembly = assembly_of(system) if structure is None else compile_system(system, structure)
+        if assembly is None:
+            assembly = assembly_of(system) if structure is None else compile_system(system, structure)
+        self.assembly = assembly
         program = self.assembly.program
         # the arrays that are completed below are its own: the assembly is shared
         own = {name: getattr(program, name).copy() for name in ("tendon_length", "row_axes", "row_soft")}
@@ -64,7 +66,8 @@ class Core:
         self.driven = isinstance(system.mechanism.base, Driven)
         if self.program.span_tendon.size:
             measure_cables(self)
-        repeated = reduce_rows(self) if len(self.program.row_axes) else Repeated()
+        known = None if structure is None else Repeated(structure.dropped, structure.shared)
+        repeated = reduce_rows(self, known) if len(self.program.row_axes) else Repeated()
         self.structure = replace(self.assembly.structure, dropped=repeated.always, shared=repeated.closed)
         if structure is not None:
             check_rows(self.structure, structure)
@@ -358,17 +361,17 @@ def core(system: System, structure: Structure | None = None) -> Core:
     return cores.own
 
 
-def _make_core(system: System, structure: Structure | None) -> Core:
+def _make_core(system: System, structure: Structure | None, assembly: Assembly | None = None) -> Core:
     ensure(COMMON, "the numeric core", 20)
     if any(isinstance(rod.integration, Spectral) for rod in system.mechanism.rods):
         from elver.dynamics.spectral import SpectralCore  # a Core itself, so it cannot be imported above
 
-        return SpectralCore(system, structure)
+        return SpectralCore(system, structure, assembly)
     if system.feedback:
         from elver.dynamics.feedback import FeedbackCore  # likewise
 
-        return FeedbackCore(system, structure)
-    return Core(system, structure)
+        return FeedbackCore(system, structure, assembly)
+    return Core(system, structure, assembly)
 
 
 def structure_of(system: System) -> Structure:
@@ -389,4 +392,7 @@ def values_of(structure: Structure, system: System) -> Values:
     """
     expect("values_of", "structure", structure, Structure, wanted="a Structure", example="structure_of(system)")
     expect("values_of", "system", system, System, wanted="a System", example=_SYSTEM)
-    return _make_core(system, structure).values
+    found = compile_system(system, structure)
+    if found.values.row_axes.size or found.program.span_tendon.size:  # completed where kernels can be called
+        return _make_core(system, structure, found).values
+    return found.values

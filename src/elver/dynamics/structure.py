@@ -255,7 +255,7 @@ def check_same(found: Structure, wanted: Structure) -> None:
         if a != b:
             raise BadInput(f"{name} has the shape {a} here and {b} in the structure: {REMEDY}")
     for name, here, there in zip(Layout._fields, found.layout, wanted.layout, strict=True):
-        if not np.array_equal(here, there):
+        if here.shape != there.shape or here.tobytes() != there.tobytes():
             raise BadInput(f"{name} is {here.tolist()} here and {there.tolist()} in the structure: {REMEDY}")
 
 

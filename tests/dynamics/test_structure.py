@@ -187,6 +187,19 @@ def test_places_may_pass_quadrature_points_and_each_other() -> None:
         assert again.tip == pytest.approx(bent.tip, abs=1e-9)  # two nodes in one place, or one: quadrature is the same
 
 
+def test_nodes_are_apart_where_a_load_is_on_a_quadrature_point() -> None:
+    def rod(at: float) -> ev.System:
+        own = ev.Rod(0.4, ev.Circle(8e-3), RUBBER, ev.Legendre(bending=4), nodes=11, name="rod")
+        return ev.System(ev.Mechanism.clamped(own), loads=[ev.PointWrench(own, at=at, force=(0.0, 0.1, 0.0))])
+
+    middle = rod(0.2)
+    assert np.all(np.diff(ev.nodes(middle)) > 0.0)
+    structure = ev.structure_of(middle)
+    assert ev.values_of(structure, rod(0.2)).load_frame == core(middle).program.load_frame
+    with pytest.raises(ev.BadInput, match=r"rod 'rod': point wrench at s = 0.21 m shares its place .* quadrature point"):
+        ev.values_of(structure, rod(0.21))
+
+
 def test_a_tendon_may_end_elsewhere() -> None:
     def rod(end: float) -> ev.System:
         own = ev.Rod(0.4, ev.Circle(8e-3), RUBBER, ev.Legendre(bending=6), name="rod")

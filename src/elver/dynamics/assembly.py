@@ -154,6 +154,8 @@ class _Arrays:
         self.drag_owner: list[Rod] = []
         most = max((count for _, count in system.blocks.values()), default=0)
         self.most, self.index = most, system.input_index
+        self.on_joints = _joint_loads(system, most)
+        self.points = _points(system, tree, most, *self.on_joints[:2])
         self.closures, self.spans = closures_of(system, tree), spans_of(system, tree)
         self.found: dict[str, Any] = {"free": ints([system.free]), **tree.strains(most), **tree.polynomials()}
 
@@ -185,14 +187,13 @@ class _Arrays:
             "user_frame": ints([tree.frame_of(load.frame) for load in feedback]),
             "scale": _scale(system, length),
             "length": floats([length]),
-            "energy": floats([_energy(system, inertia, length)]),
+            "energy": floats([_energy(self.points.softest, inertia, length)]),
         }
 
     def on_coordinates(self) -> None:
         """Laws of rods and joints, tendons, muscles, motors and imposed motions."""
         system = self.system
-        K, D, rest, friction, stop, rotor = _joint_loads(system, self.most)
-        points = _points(system, self.tree, self.most, K, D)
+        (K, D, rest, friction, stop, rotor), points = self.on_joints, self.points
         tendons = _tendons(system, points)
         motors = [a for a in system.actuators if isinstance(a, Muscle | Motor)]
         force = _forces(system, motors, points)
@@ -283,14 +284,10 @@ def _size(system: System) -> float:
     return float(max(ends, default=0.0)) or 1.0
 
 
-def _energy(system: System, inertia: Array, length: float) -> float:
-    """Scale of energy [J]: the softest free strain of all rods; without rods, the weight of the bodies lifted."""
-    softest = []
-    for rod in system.mechanism.rods:
-        stiffness = rod.stiffness(rod.grid.s[rod.grid.quadrature])[:, rod.component]
-        softest.append(np.min(stiffness * np.where(rod.component < 3, 1.0 / rod.length, rod.length)))
-    if softest:
-        return float(min(softest))
+def _energy(softest: Array, inertia: Array, length: float) -> float:
+    """Scale of energy [J]: the ``softest`` free strain of all rods; without rods, the weight of the bodies lifted."""
+    if softest.size:
+        return float(softest.min())
     return float(9.81 * length * inertia[:, 3, 3].sum()) or 1.0
 
 
@@ -310,6 +307,7 @@ class _Points:
     phi: Array  # (points, most coordinates of a block)
     rest: Array  # (points, 6)
     bend: NDArray[np.int64]  # (points, 12) first and end of what is not zero in phi, for each free strain
+    softest: Array  # J, of each rod: least stiffness of a free strain times what of it is a large change
 
     def of(self, rod: Rod) -> tuple[slice, Array]:
         """Which points lie on ``rod``, and their arc lengths [m]."""
@@ -321,6 +319,7 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
     at: dict[Rod, slice] = {}
     s, ds, block, phi, rest = [np.zeros(0)], [np.zeros(0)], [], [np.zeros((0, max(most, 1)))], [np.zeros((0, 6))]
     bend = [np.zeros((0, 12), dtype=np.int64)]
+    softest: list[float] = []
     numbers = {part: k for k, part in enumerate(system.blocks)}
     for rod in system.mechanism.rods:
         grid = tree.grids[rod]
@@ -332,6 +331,7 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
             own = rod.component == c
             blocks = np.einsum("g,gi,gk->ik", weights * H[:, c], Phi[:, own], Phi[:, own])
             stiffness[np.ix_(own, own)] = blocks
+        softest.append(np.min(H[:, rod.component] * np.where(rod.component < 3, 1.0 / rod.length, rod.length)))
         K[first : first + n, :n] += stiffness
         D[first : first + n, :n] += rod.material.damping * stiffness
         at[rod] = slice(len(block), len(block) + here.size)
@@ -344,7 +344,7 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
         bend.append(windows(Phi != 0.0, starts))
     return _Points(
         at, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest),
-        np.concatenate(bend),
+        np.concatenate(bend), np.array(softest),
     )  # fmt: skip
 
 

@@ -9,12 +9,13 @@ are the :class:`~elver.kernels.program.Program` of the kernels. Nobody changes e
 What depends on numbers, and how it is kept out of the structure:
 
     offsets              kept where one was given, be it zero (:attr:`elver.mechanism.Frame.shifted`)
-    nodes of a rod       as many as places were named, wherever they are; places at one point of the first design stay
-                         together (:class:`elver.rods.GridPlan`)
+    nodes of a rod       as many as places were named, wherever they are; places at one point of the first design, or
+                         on a quadrature point of it, stay together (:class:`elver.rods.GridPlan`)
     quadrature points    as many as the first design has
     mass damping, water  on the rods and parts that have it in the first design
     functions that vanish somewhere, rows of laws that are zero    found anew in each design, as part of the values
-    closure rows that repeat others    by name; each design is checked
+    closure rows that repeat others    by name; each design is checked, except that rows which repeat others only once
+                         loops are closed are those of the first
 """
 
 from __future__ import annotations

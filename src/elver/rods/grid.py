@@ -68,7 +68,8 @@ class GridPlan:
 
     ``points`` of the quadrature in each element. Borders, from base to tip, are numbered: those of the rod itself
     0, 1, ... and places at which elements are divided -1, -2, ... ``breaks`` and ``stations`` say on which border
-    each place is, by its position in ``borders``; a station that is on none has a node of its own, -1, -2, ...
+    each place is, by its position in ``borders``; quadrature points are counted on from there, and a station that is
+    on none has a node of its own, -1, -2, ...
     """
 
     points: tuple[int, ...]
@@ -106,18 +107,20 @@ def planned(elements: Elements, stations: Sequence[Place], breaks: Sequence[Plac
             borders.append((place.s, own - 1 - len(borders)))
     borders.sort()
     where, numbers = [s for s, _ in borders], tuple(number for _, number in borders)
+    points = tuple(_shares(elements, where, numbers))
+    known = np.concatenate([where, *(x for x, _ in _quadrature(points, where))]) if stations else np.array(where)
     extra: list[float] = []
     on: list[int] = []
     for place in stations:
-        k = _nearest(where, place.s)
-        if abs(where[k] - place.s) > near:
+        k = int(np.argmin(np.abs(known - place.s)))
+        if abs(known[k] - place.s) > near:
             k = -1 - _nearest(extra, place.s) if extra else -1
             if not extra or abs(extra[-1 - k] - place.s) > near:
                 extra.append(place.s)
                 k = -len(extra)
         on.append(k)
     at = tuple(_nearest(where, place.s) for place in breaks)
-    return GridPlan(tuple(_shares(elements, where, numbers)), numbers, at, tuple(on))
+    return GridPlan(points, numbers, at, tuple(on))
 
 
 def _nearest(positions: Sequence[float], s: float) -> int:
@@ -151,17 +154,31 @@ def filled(plan: GridPlan, elements: Elements, stations: Sequence[Place], breaks
     near = same_place(elements.ends[-1])
     where = [elements.ends[number] if number >= 0 else np.nan for number in plan.borders]
     extra = [np.nan] * -min(0, *plan.stations, 0)
-    for place, k in (*zip(breaks, plan.breaks, strict=True), *zip(stations, plan.stations, strict=True)):
-        nodes, j = (where, k) if k >= 0 else (extra, -1 - k)
-        if np.isnan(nodes[j]):
-            nodes[j] = place.s
-        elif abs(nodes[j] - place.s) > near:
-            raise BadInput(
-                f"{place.label} at s = {place.s:g} m shares its place with something else in the structure, "
-                f"which is at s = {nodes[j]:g} m here"
-            )
+    for place, k in zip(breaks, plan.breaks, strict=True):
+        _put(place, where, k, near)
     _check_borders(plan, elements, where)
-    return _nodes(plan, where, extra)
+    parts = _quadrature(plan.points, where)
+    points = np.concatenate([x for x, _ in parts])
+    for place, k in zip(stations, plan.stations, strict=True):
+        if k >= len(where):
+            _put(place, points, k - len(where), near)
+        else:
+            _put(place, *((where, k) if k >= 0 else (extra, -1 - k)), near)
+    s = np.concatenate([where, points, extra])
+    w = np.concatenate([np.zeros(len(where)), *(w for _, w in parts), np.zeros(len(extra))])
+    order = np.argsort(s, kind="stable")
+    return Grid(_frozen(s[order]), _frozen(w[order]), _frozen(np.array(where)))
+
+
+def _put(place: Place, nodes: list[float] | Array, k: int, near: float) -> None:
+    """Put a place on the node ``k``; BadInput where that is elsewhere."""
+    if np.isnan(nodes[k]):
+        nodes[k] = place.s
+    elif abs(nodes[k] - place.s) > near:
+        raise BadInput(
+            f"{place.label} at s = {place.s:g} m shares its place with something else in the structure, or with a "
+            f"quadrature point, which is at s = {nodes[k]:g} m here"
+        )
 
 
 def _check_borders(plan: GridPlan, elements: Elements, where: Sequence[float]) -> None:
@@ -177,14 +194,13 @@ def _check_borders(plan: GridPlan, elements: Elements, where: Sequence[float]) -
             )
 
 
-def _nodes(plan: GridPlan, where: Sequence[float], extra: Sequence[float]) -> Grid:
-    parts = [(c, d, *gauss(m)) for (c, d), m in zip(pairwise(where), plan.points, strict=True)]
-    points = [0.5 * ((d - c) * x + c + d) for c, d, x, _ in parts]
-    weights = [0.5 * (d - c) * w for c, d, _, w in parts]
-    s = np.concatenate([where, *points, extra])
-    w = np.concatenate([np.zeros(len(where)), *weights, np.zeros(len(extra))])
-    order = np.argsort(s, kind="stable")
-    return Grid(_frozen(s[order]), _frozen(w[order]), _frozen(np.array(where)))
+def _quadrature(points: Sequence[int], where: Sequence[float]) -> list[tuple[Array, Array]]:
+    """Quadrature points and their weights between each two borders."""
+    found = []
+    for (c, d), m in zip(pairwise(where), points, strict=True):
+        x, w = gauss(m)
+        found.append((0.5 * ((d - c) * x + c + d), 0.5 * (d - c) * w))
+    return found
 
 
 @cache

@@ -317,7 +317,8 @@ class _Points:
 def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _Points:
     """Quadrature points; the elasticity and damping of the rods is added to ``K`` and ``D``."""
     at: dict[Rod, slice] = {}
-    s, ds, block, phi, rest = [np.zeros(0)], [np.zeros(0)], [], [np.zeros((0, max(most, 1)))], [np.zeros((0, 6))]
+    s, ds, phi, rest = [np.zeros(0)], [np.zeros(0)], [np.zeros((0, max(most, 1)))], [np.zeros((0, 6))]
+    block: list[int] = []
     bend = [np.zeros((0, 12), dtype=np.int64)]
     softest: list[float] = []
     numbers = {part: k for k, part in enumerate(system.blocks)}

@@ -141,8 +141,8 @@ class _Rows:
             what, kind = ("rad", "rotation about") if unit == "N m" else ("m", "position along")
             raise BadInput(
                 f"{closure_label(kernels, closure)}: its {kind} {self.names[j].rsplit('_')[-1]} differs by "
-                f"{abs(gap * self.units[j]):.6g} {what} from what the parts, the imposed motions and the other closures "
-                f"allow; {_remedy(kernels, closure)}, or free more strains in the basis"
+                f"{abs(gap * self.units[j]):.6g} {what} from what the parts, the imposed motions and the other "
+                f"closures allow; {_remedy(kernels, closure)}, or free more strains in the basis"
             )
 
 

@@ -213,8 +213,8 @@ class Segments:
             slot_start[k] = [*starts, *[starts[-1]] * (7 - len(starts))]
         component = np.zeros(self.system.n, dtype=np.int64)
         for part, (first, count) in self.system.blocks.items():
-            own = part.component if isinstance(part, Rod) else [c for factor in part.motion for c in factor]
-            component[first : first + count] = own
+            moved = part.component if isinstance(part, Rod) else [c for factor in part.motion for c in factor]
+            component[first : first + count] = moved
         return {
             "active": active,
             "component": component,

@@ -203,8 +203,8 @@ def ingredients(system: System) -> tuple[Ingredient, ...]:
     for name, hold in zip(mechanism.hold_names, mechanism.holds, strict=True):
         axes = tuple(hold.rotation_axes), tuple(hold.position_axes)
         found.append(("hold", name, _part(mechanism.held(hold)), *axes))
-    for part in (*system.actuators, *system.loads):
-        found.append((type(part).__name__, part.name, *_acts_on(system, part)))
+    for one in (*system.actuators, *system.loads):
+        found.append((type(one).__name__, one.name, *_acts_on(system, one)))
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ ledger of the run: E + T ℓ + ∫ q̇ᵀD q̇ dt, with lengths of cables by qua
 
     clean     complete, and within 5 % of the energy in play
     warned    complete with a warning: energy off, or many steps divided
+    told      not seen to its end, but sure to be warned there: more steps are divided already than a run may have
     refused   stopped with NotConverged, and what was computed kept
     silent    off by more than 5 % without a word: must not occur
 
@@ -185,7 +186,9 @@ def verdict(
         except ev.NotConverged as error:
             return "refused", str(error)[:90]
         except TooSlow as error:
-            return "cut off", str(error)
+            divided = int(error.result.attrs["divided_steps"])  # type: ignore[attr-defined]
+            told = divided > max(3.0, 0.01 * duration / step)
+            return ("told" if told else "cut off"), f"{error}, {divided} steps divided"
     off, of_kinetic = balance(case, run)
     status = str(run.attrs["status"])
     about = f"off by {off:.1e} (of kinetic {of_kinetic:.1e}), {status}"
@@ -204,6 +207,7 @@ def main() -> None:
     parser.add_argument("--duration", type=float, default=DURATION, help="s")
     parser.add_argument("--only", choices=["trees", "loops"], help="leave out the others")
     parser.add_argument("--limit", type=float, default=60.0, help="processor seconds for a run")
+    parser.add_argument("--enough", type=float, default=20.0, help="the same, where it is sure to be warned by then")
     options = parser.parse_args()
     counts: dict[tuple[str, str, float], Counter[str]] = {}
     for seed in range(options.seed, options.seed + options.count):
@@ -216,12 +220,15 @@ def main() -> None:
         for name in options.methods:
             for step in options.steps:
                 began = time.process_time()
-                kind, about = verdict(case, METHODS[name], step, options.limit, options.duration)
+                for limit in (min(options.enough, options.limit), options.limit):
+                    kind, about = verdict(case, METHODS[name], step, limit, options.duration)
+                    if kind != "cut off":
+                        break
                 counts.setdefault((name, shape, step), Counter())[kind] += 1
                 spent = time.process_time() - began
                 head = f"{seed:4d} {case.kind:36s} {name:22s} {1e3 * step:4.0f} ms"
                 print(f"{head} {kind:8s} {spent:6.1f} s  {about}", flush=True)
-    kinds = ("clean", "warned", "refused", "cut off", "silent")
+    kinds = ("clean", "warned", "told", "refused", "cut off", "silent")
     print(f"\n{'method':24s}{'':8s}{'step':>8s}" + "".join(f"{kind:>9s}" for kind in kinds))
     for (name, shape, step), found in sorted(counts.items()):
         row = "".join(f"{found[kind]:9d}" for kind in kinds)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from elver.environment import Feedback, JointFeedback, Lighthill, Morison, SlidingFriction
+from elver.environment import Feedback, JointFeedback, Lighthill, Morison
 from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
 from elver.rods import Spectral
@@ -47,7 +47,7 @@ class Conserving(Method):
     def check(self, system: System) -> None:
         """Refuse what it does not know yet."""
         for load in system.loads:
-            if isinstance(load, Morison | Lighthill | SlidingFriction | Feedback | JointFeedback):
+            if isinstance(load, Morison | Lighthill | Feedback | JointFeedback):
                 raise BadInput(
                     f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
                 )
@@ -60,10 +60,4 @@ class Conserving(Method):
             raise BadInput(
                 f"Conserving() has dense matrices, and this robot {system.n} coordinates (it takes up to {_MOST}): "
                 "use ImplicitMidpoint(), which follows the tree"
-            )
-        damped = [rod.name for rod in system.mechanism.rods if rod.material.mass_damping > 0.0]
-        if damped:
-            raise BadInput(
-                f"Conserving() does not know mass_damping (rod {damped[0]!r}) yet: use damping of the material, or "
-                "ImplicitMidpoint()"
             )

@@ -44,7 +44,8 @@ class March:
         self.rates = np.zeros((3, 6))
         self.twist = a.twist
         self.passage = k.passage() if isinstance(method, Conserving) else None
-        self.divided: list[float] = []  # s, where steps that failed began
+        self.divided: list[float] = []  # s, where steps that were taken in parts began
+        self.halved = 0  # how often the next step is halved: one time less than the step before needed
         self._take_rates(a.twist)
 
     @property
@@ -105,12 +106,16 @@ class March:
 
     def save(self) -> tuple[Array, ...]:
         """Copies of the state, to come back to."""
-        return tuple(x.copy() for x in self._carried)
+        steps = np.array([self.halved, len(self.divided)])
+        return *(x.copy() for x in self._carried), steps
 
     def restore(self, saved: tuple[Array, ...]) -> None:
         """Back to a saved state."""
-        for x, y in zip(self._carried, saved, strict=True):
+        *carried, steps = saved
+        for x, y in zip(self._carried, carried, strict=True):
             x[...] = y
+        self.halved = int(steps[0])
+        del self.divided[int(steps[1]) :]
 
     def run(self, times: Array) -> tuple[int, dict[str, Array]]:
         """Advance over ``times``; number of steps done, and the records of all times."""
@@ -220,29 +225,51 @@ class March:
 
         The parts of a divided step are among the records, not ``whole`` but for the last.
         """
-        done, out = self.run(times)
-        while done < times.size - 1:
-            t0, t1 = times[done], times[done + 1]
-            saved = self.save()
-            for power in range(1, self.method.halvings + 1):
+        done, last = 0, times.size - 1
+        pieces = [self.run(times[:1])[1]] if self.halved else []
+        while True:
+            if not self.halved:
+                count, rows = self.run(times[done:])
+                pieces.append(rows)
+                done += count
+            if done == last:
+                break
+            parts = self._in_parts(float(times[done]), float(times[done + 1]))
+            if not parts:
+                break
+            pieces.append(parts)
+            self.divided.append(float(times[done]))
+            done += 1
+            if not self.halved and done < last:
+                self.filter_start(float(times[done]), float(times[done + 1] - times[done]))
+        if len(pieces) == 1:
+            return done, pieces[0]
+        first, *more = pieces
+        return done, {name: np.concatenate([first[name], *(rows[name][1:] for rows in more)]) for name in first}
+
+    def _in_parts(self, t0: float, t1: float) -> dict[str, Array]:
+        """One step in 2, 4, 8 ... parts, shorter from where one fails; its records, none where that does not help."""
+        most = self.method.halvings
+        halved, finest = max(self.halved, 1), 2**most
+        grid, at, saved = np.linspace(t0, t1, finest + 1), 0, self.save()
+        pieces: list[dict[str, Array]] = []
+        while at < finest:
+            if halved > most:
                 self.restore(saved)
-                fine = np.linspace(t0, t1, 2**power + 1)
-                self.filter_start(float(t0), float(fine[1] - fine[0]))
-                count, part = self.run(fine)
-                if count == fine.size - 1:
-                    break
-            else:
-                self.restore(saved)
-                return done, out
-            if done + 2 < times.size:
-                self.filter_start(float(t1), float(times[done + 2] - t1))
-            rest_done, rest = self.run(times[done + 1 :])
-            part["whole"][:-1] = False
-            part["iterations"][-1] = part["iterations"].sum()
-            out = {name: np.concatenate([values, part[name][1:], rest[name][1:]]) for name, values in out.items()}
-            self.divided.append(float(t0))
-            done += 1 + rest_done
-        return done, out
+                self.halved = 0
+                return {}
+            fine = np.ascontiguousarray(grid[at :: finest >> halved])
+            self.filter_start(float(fine[0]), float(fine[1] - fine[0]))
+            count, rows = self.run(fine)
+            pieces.append(rows)
+            at += count * (finest >> halved)
+            halved += at < finest
+        self.halved = halved - 1
+        first, *more = pieces
+        out = {name: np.concatenate([first[name], *(rows[name][1:] for rows in more)]) for name in first}
+        out["whole"][:-1] = False
+        out["iterations"][-1] = out["iterations"].sum()
+        return out
 
 
 def _behind_nothing(steps: Array) -> Array:

@@ -37,6 +37,9 @@ __all__ = ["march_conserving"]
 
 # Part of their motion that one step may take from or give to the velocities, for the energy that it brought in.
 _MOST = 0.02
+# Newton is given up where a number of iterations have not made its correction that much smaller: most find their way
+# in ten or twenty, those that wander are cheaper in shorter steps.
+_PATIENCE, _GOOD = 10, 0.5
 
 
 @kernel
@@ -156,7 +159,7 @@ def _newton(
     _, work = unpack(robot)
     m, s = unpack_step(step)
     coordinates, memory = m.total.size, m.memory
-    previous, contraction, first = 0.0, memory[0], memory[0]
+    previous, contraction, first, before = 0.0, memory[0], memory[0], np.inf
     for count in range(1, iterations_max + 1):
         residual_of_step(evaluate_residual, robot, step, chi, h, base, q, multipliers, given_base)
         fresh, size = False, 0.0
@@ -199,6 +202,10 @@ def _newton(
         if fresh and contraction > 0.1:
             memory[1] = -1.0
         previous = size * part
+        if count % _PATIENCE == 0:
+            if not size < _GOOD * before:
+                break
+            before = size
     memory[1] = -1.0
     return -1
 

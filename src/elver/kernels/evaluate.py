@@ -53,7 +53,7 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
             w.force,
         )
     if robot[0] != 0:
-        more_residual(robot[0])(robot, base, multipliers, inputs, jets)
+        more_residual(robot[0])(robot, base, multipliers, inputs, 2 if over_step else jets)
     project(
         offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi, p.bend,
         w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,

@@ -25,7 +25,10 @@ from elver.kernels.tangent import world_inertia
 
 __all__ = [
     "Passage",
+    "add_block",
+    "add_products",
     "add_tie_column",
+    "clear_block",
     "frame_columns",
     "passage_for",
     "project_wrenches",
@@ -49,6 +52,7 @@ class Passage(NamedTuple):
     start_columns: Floats  # (frames, 6, longest path) columns at the start of the step, world axes about the base point
     columns: Floats  # (frames, 6, longest path) at its end
     product: Floats  # (6, longest path)
+    sum: Floats  # (longest path, longest path)
     static: Floats  # (coordinates + rows,) residual at rest there, rows of the base in world axes
     closure: Floats  # (rows, 6)
     span: Floats  # (spans, 6)
@@ -67,6 +71,9 @@ class Passage(NamedTuple):
     aim: Floats  # (frames, 6) rates at the end that are not to be changed
     whole: Floats  # (7, 6) inertia of all frames, and their momentum
     whole_pivots: NDArray[np.int64]  # (6,)
+    mean: Floats  # (frames, 6) mean twists over the step, of frames with friction or drag (:mod:`.moving_loads`)
+    slope: Floats  # (frames, 6, 12) variation of what acts on them at its start; of no frames where none has any
+    heat: Floats  # (1,) of friction and drag, in the step
 
     @property
     def state(self) -> tuple[Floats, ...]:
@@ -78,6 +85,7 @@ def passage_for(program: Program, coordinates: int, rows: int, inputs: int) -> P
     """Arrays of the right sizes."""
     frames, n = program.inertia.shape[0], program.component.size
     longest = max(int(np.max(program.segment[:, 8])), 6)
+    moving = frames if program.slide_frame.size + program.drag_frame.size else 0
     size, tendons, spans = coordinates + rows, program.tendon_input.size, program.span_tendon.size
     return Passage(
         rate=np.zeros((frames, 6)),
@@ -87,6 +95,7 @@ def passage_for(program: Program, coordinates: int, rows: int, inputs: int) -> P
         start_columns=np.zeros((frames, 6, longest)),
         columns=np.zeros((frames, 6, longest)),
         product=np.zeros((6, longest)),
+        sum=np.zeros((longest, longest)),
         static=np.zeros(size),
         closure=np.zeros((max(rows, 1), 6)),
         span=np.zeros((spans, 6)),
@@ -105,6 +114,9 @@ def passage_for(program: Program, coordinates: int, rows: int, inputs: int) -> P
         aim=np.zeros((frames, 6)),
         whole=np.zeros((7, 6)),
         whole_pivots=np.zeros(6, dtype=np.int64),
+        mean=np.zeros((moving, 6)),
+        slope=np.zeros((moving, 6, 12)),
+        heat=np.zeros(1),
     )
 
 
@@ -196,6 +208,7 @@ def _mass(robot, step, J):
             s.mass[i, k] = 0.0
     for segment in range(-1, p.segment.shape[0]):
         low, high, path, length = reach_of(robot, segment)
+        clear_block(length, s.sum)
         for f in range(low, high):
             if not has_inertia(p.inertia[f]):
                 continue
@@ -207,13 +220,8 @@ def _mass(robot, step, J):
                         b[c, 12] * z[0, k] + b[c, 13] * z[1, k] + b[c, 14] * z[2, k]
                         + b[c, 15] * z[3, k] + b[c, 16] * z[4, k] + b[c, 17] * z[5, k]
                     )  # fmt: skip
-            for i in range(length):
-                row = s.mass[p.path[path + i]]
-                for c in range(6):
-                    value = z[c, i]
-                    if value != 0.0:
-                        for k in range(length):
-                            row[p.path[path + k]] += value * out[c, k]
+            add_products(z, out, length, s.sum)
+        add_block(p.path, path, length, s.sum, s.mass)
     for k in range(n):
         s.mass[offset + k, offset + k] += p.rotor[k]
     for j in range(p.closure_frame.shape[0]):
@@ -236,6 +244,35 @@ def _mass(robot, step, J):
         for k in range(size):
             s.mass[me, k] = 0.0
         s.mass[me, me] = 1.0
+
+
+@inner
+def clear_block(size, block):
+    """Zeros for the unknowns of a path."""
+    for i in range(size):
+        for k in range(size):
+            block[i, k] = 0.0
+
+
+@inner
+def add_products(left, right, size, block):
+    """block += leftᵀ right over the unknowns of a path: both (6, size)."""
+    for i in range(size):
+        row = block[i]
+        for c in range(6):
+            value, line = left[c, i], right[c]
+            if value != 0.0:
+                for k in range(size):
+                    row[k] += value * line[k]
+
+
+@inner
+def add_block(paths, path, size, block, matrix):
+    """A block of the unknowns of a path into the matrix of all."""
+    for i in range(size):
+        row = matrix[paths[path + i]]
+        for k in range(size):
+            row[paths[path + k]] += block[i, k]
 
 
 @inner

@@ -5,7 +5,8 @@ for and every call must copy. Compiled code therefore passes a *table*: for each
 table of a robot holds Program and Work; :data:`unpack` turns it back into the two named tuples, and an
 :class:`Unpacker` into others. Of all arrays only those used are read. Whoever holds a table must hold its arrays.
 
-The table of a robot begins with the addresses of the kernels of :mod:`elver.kernels.terms`.
+The table of a robot begins with the addresses of the kernels of :mod:`elver.kernels.terms` and
+:mod:`elver.kernels.moving_loads`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ __all__ = [
     "more_frames",
     "more_residual",
     "named_types",
+    "push_at_start",
     "robot_of",
+    "slopes_at_start",
     "table_of",
     "unpack",
 ]
@@ -91,8 +94,9 @@ class AtAddress:
         raise TypeError("only compiled code calls addresses")
 
 
-_TERMS = more_residual, more_frames, couplings = (
-    AtAddress("terms.more_residual"), AtAddress("terms.more_frames"), AtAddress("terms.couplings")
+_TERMS = more_residual, more_frames, couplings, push_at_start, slopes_at_start = (
+    AtAddress("terms.more_residual"), AtAddress("terms.more_frames"), AtAddress("terms.couplings"),
+    AtAddress("moving_loads.push_at_start"), AtAddress("moving_loads.slopes_at_start"),
 )  # fmt: skip
 
 unpack = Unpacker(named_types, behind=len(_TERMS))

@@ -62,6 +62,8 @@ SIGNATURES: dict[str, Signature] = {
     "terms.more_residual": _FRAMES,
     "terms.more_frames": _FRAMES,
     "terms.couplings": Signature(VOID, (I1, F1, F1)),
+    "moving_loads.push_at_start": Signature(FLOAT, (I1, F2, F2, F2)),
+    "moving_loads.slopes_at_start": Signature(VOID, (I1, F2, F2, F3)),
     "algebra.lu_factor": _FACTOR,
     "algebra.lu_solve": _SUBSTITUTE,
     "elimination.home": _HOME,

@@ -10,7 +10,7 @@ from elver.kernels.march import follow
 from elver.kernels.nodal import add_at, turn
 from elver.kernels.passage import project_wrenches, unpack_step
 from elver.kernels.recursion import first_moment, has_inertia
-from elver.kernels.robot import unpack
+from elver.kernels.robot import push_at_start, unpack
 from elver.kernels.strain_loads import beyond
 
 __all__ = ["base_rows_to_world", "gain_of_step", "residual_of_step", "start_step"]
@@ -96,7 +96,7 @@ def residual_of_step(evaluate_residual, robot, step, chi, h, base, q, multiplier
         w.residual[offset + p.imposed[j, 0]] = w.effort[j]
     if offset > 0:
         base_rows_to_world(m.base, w.residual)
-    _wrenches_at_start(robot, step, multipliers)
+    _wrenches_at_start(robot, step, m.base, multipliers)
     for k in range(coordinates):
         s.residual[k] = w.residual[k] + s.static[k]
     project_wrenches(robot, s.start_columns, s.force, s.residual)
@@ -131,7 +131,7 @@ def _cayley_turn(base, turned_by, out):
 
 
 @inner
-def _wrenches_at_start(robot, step, multipliers):
+def _wrenches_at_start(robot, step, base, multipliers):
     """s.force: what frames take over the step, and closures and wound cables, as wrenches where the step starts."""
     p, w = unpack(robot)
     _, s = unpack_step(step)
@@ -150,6 +150,9 @@ def _wrenches_at_start(robot, step, multipliers):
         row = p.tendon_row[p.span_tendon[j]]
         if row >= 0:
             _add_between(s.force, p.span_frame[j], multipliers[row], s.span[j])
+    s.heat[0] = 0.0
+    if s.slope.shape[0] > 0:
+        s.heat[0] = push_at_start(robot[3])(robot, base, s.mean, s.force)
     for k in range(6):
         total = s.root[0, k] + w.force[0, k]
         for f in range(s.force.shape[0]):
@@ -195,7 +198,7 @@ def gain_of_step(robot, step, chi, h, base, q, multipliers):
     p, w = unpack(robot)
     m, s = unpack_step(step)
     n = q.shape[1]
-    offset, gain = m.total.size - n, 0.0
+    offset, gain = m.total.size - n, s.heat[0]
     for f in range(w.pose.shape[0]):
         if has_inertia(p.inertia[f]):
             for k in range(6):

@@ -203,7 +203,7 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
             p.inertia, w.node_step, pose, w.node_end, w.node_shift, w.node_wrench, w.node_slope, B
         )
     if robot[1] != 0:
-        more_frames(robot[1])(robot, base, multipliers, inputs, jets)
+        more_frames(robot[1])(robot, base, multipliers, inputs, 2 if over_step else jets)
 
 
 @kernel

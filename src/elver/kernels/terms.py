@@ -15,6 +15,7 @@ from elver.kernels.closures import (
 )
 from elver.kernels.fluid import strip_residual, strip_tangent
 from elver.kernels.frame_loads import frame_load_residual, frame_load_tangent
+from elver.kernels.moving_loads import fold_slopes, mean_twists
 from elver.kernels.robot import unpack
 from elver.kernels.spans import span_couplings, span_residual, span_tangent
 
@@ -23,8 +24,14 @@ __all__ = ["couplings", "more_frames", "more_residual"]
 
 @kernel
 def more_residual(robot, base, multipliers, inputs, jets):
-    """Add wrenches to those of the frames; rows of closures into the residual."""
+    """Add wrenches to those of the frames; rows of closures into the residual.
+
+    ``jets`` 2: at the end of a conserving step, where friction and drag have the mean velocity of the step.
+    """
     p, w = unpack(robot)
+    if jets == 2:
+        mean_twists(robot, base, w.pose, w.eta)
+        jets = 3
     frame_load_residual(
         p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force,
         w.vector,
@@ -45,9 +52,14 @@ def more_frames(robot, base, multipliers, inputs, jets):
     """Add the variation of :func:`more_residual` to work.stiffness."""
     p, w = unpack(robot)
     pose, eta, B, v = w.pose, w.eta, w.stiffness, w.vector
+    over_step = jets == 2
+    if over_step:
+        jets = 3
     frame_load_tangent(
         p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_tangent, jets, pose, eta, B, v
     )
+    if over_step:
+        fold_slopes(robot, base)
     strip_tangent(p.strip_frame, p.strip_pose, p.strip, jets, pose, eta, B, v, w.strip_pose, w.strip_slope)
     closure_tangent(
         p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, multipliers, pose, v,

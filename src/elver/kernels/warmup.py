@@ -21,7 +21,10 @@ __all__ = ["COMMON", "GROUPS", "compile_kernels", "ensure", "is_warm", "warmup"]
 
 GROUPS = {
     "tangent": ("tangent.evaluate_matrix", "tangent.evaluate_frames", "algebra.lu_factor", "algebra.lu_solve"),
-    "terms": ("terms.more_frames", "terms.more_residual", "terms.couplings"),
+    "terms": (
+        "terms.more_frames", "terms.more_residual", "terms.couplings", "moving_loads.push_at_start",
+        "moving_loads.slopes_at_start",
+    ),
     "tree": ("elimination.home", "substitution.back"),
     "articulated": ("articulated.accelerations",),
     "spectral": ("strain_loads.strain_residual", "strain_loads.strain_tangent", "strain_loads.point_slopes"),

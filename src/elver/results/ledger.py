@@ -50,7 +50,7 @@ class Verdict:
     in_play: float  # J
     error: float  # largest gain (positive) or loss so far, as a part of the energy in play
     time: float  # s, when it first went beyond ALARM; nan if never
-    divided: int  # steps that failed and were divided
+    divided: int  # steps that failed, or came behind one that had, and were divided
     first_divided: float  # s; nan if none
     steps: int
     unresolved: float = 0.0  # largest part of the energy in play in motion that the steps do not resolve
@@ -109,7 +109,8 @@ class Verdict:
             )
         if self.is_divided:
             parts.append(
-                f"{self.divided} of {self.steps} steps failed and were divided, first at t = {self.first_divided:.3g} s"
+                f"{self.divided} of {self.steps} steps were divided where Newton failed, "
+                f"first at t = {self.first_divided:.3g} s"
             )
         if self.is_unresolved:
             parts.append(

@@ -115,6 +115,8 @@ class WorkMeter:
                 work[:, k] += node.weight * power
             for k, power in self._losses(node):
                 loss[:, k] += node.weight * power
+            for k, power in self._drags(node, seen if "held" in rows else None):
+                loss[:, k] += node.weight * power
             self._add_water(node, work, loss)
         if known := getattr(self.kernels, "powers", None):
             for t in [t for t in known if t < rows["time"][-1] - 1e-6 * h[-1]]:
@@ -340,15 +342,29 @@ class WorkMeter:
             yield k, np.einsum("ti,ik,tk->t", v, p.D_elastic[own, :count], v) + np.einsum(
                 "ti,i->t", v * np.tanh(v / speed), dry
             )
-        for j, rod in enumerate(self.kernels.assembly.drag_owner):
-            f = self.frames[int(p.drag_frame[j])]
-            eta = np.einsum("tji,tkj->tki", node.rotation[:, f], node.velocity[:, f].reshape(-1, 2, 3)).reshape(-1, 6)
-            yield self.dampers.index(rod), np.einsum("ti,ik,tk->t", eta, p.drag[j], eta)
         for j, _ in enumerate(self.slides):
             v = node.velocity[:, self.frames[int(p.slide_frame[j])], 3:]
             viscous, dry, speed = p.slide[j]
             square = np.einsum("ti,ti->t", v, v)
             yield len(self.dampers) + j, (viscous + dry / np.sqrt(square + speed**2)) * square
+
+    def _drags(self, node: _Nodes, ends: Observation | None) -> Iterator[tuple[int, Array]]:
+        """Power [W] of drag on the frames of rods; of conserving steps in the axes of both ``ends``."""
+        p = self.kernels.program
+        for j, rod in enumerate(self.kernels.assembly.drag_owner):
+            frame = int(p.drag_frame[j])
+            motion = node.velocity[:, self.frames[frame]].reshape(-1, 2, 3)
+            if ends is None:
+                axes = [node.rotation[:, self.frames[frame]]]
+            else:
+                axes = [ends.rotation[:-1, frame], ends.rotation[1:, frame]]
+                angle = node.weight * np.linalg.norm(motion[:, 0], axis=1)  # to Cayley's vector
+                motion = motion.copy()
+                longer = np.tan(0.5 * angle) / np.where(angle > 0.0, 0.5 * angle, 1.0) + (angle == 0.0)
+                motion[:, 0] *= longer[:, None]
+            for R in axes:
+                eta = np.einsum("tji,tkj->tki", R, motion).reshape(-1, 6)
+                yield self.dampers.index(rod), np.einsum("ti,ik,tk->t", eta, p.drag[j], eta) / len(axes)
 
     def _add_water(self, node: _Nodes, work: Array, loss: Array) -> None:
         """Drag in still water is dissipation; all else that the water does is its work."""

@@ -54,7 +54,8 @@ def test_runs_are_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setattr(Core, "along_tree", along)
             system, inputs = arm(kind)
             start = ev.assemble(system) if system.mechanism.holds else system.rest()
-            runs.append(ev.simulate(system, start, 0.1, 5e-3, method, inputs))
+            # of longer steps some are divided, and a robot that falls into its hold goes another way by rounding
+            runs.append(ev.simulate(system, start, 0.04, 2e-3, method, inputs))
         first, second = (run["q"].values for run in runs)
         assert runs[0].attrs["status"] == runs[1].attrs["status"]
         # Newton ends at rounding of stiff accelerations: 5e-7 seen on the floating robot, 1e-9 else; then set

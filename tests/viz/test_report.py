@@ -141,7 +141,7 @@ class TestPage:
     def test_the_model_is_told_with_values_and_units(self, arm_run, loop_run, tmp_path):
         text = " ".join(outline(ev.report(arm_run, tmp_path / "arm.html")).text)
         for words in ("length 0.4 m", "radius 0.008 m", "young 1e+06 Pa", "density 1070 kg/m³", "z 0.006 m",
-                      "acceleration (0, 0, -9.81) m/s²", "input from 0 to 1.5 N", "ImplicitMidpoint"):  # fmt: skip
+                      "acceleration (0, 0, -9.81) m/s²", "input from 0 to 1.5 N", "Conserving"):  # fmt: skip
             assert words in text
         system, reason = model_of(loop_run)
         assert system is not None, reason
@@ -149,7 +149,7 @@ class TestPage:
         assert list(tables) == ["Rods", "Rigid bodies", "Joints", "Actuators"]
         assert sentence_of(system, loop_run) == (
             "2 rods and 1 rigid body with 1 motor and 1 imposed motion; 20 coordinates. "
-            "0.2 s, 21 instants by ImplicitMidpoint."
+            "0.2 s, 21 instants by Conserving."
         )
         assert {row[1] for row in tables["Joints"]} == {"spherical", "revolute", "fixed"}
         assert "mass 0.05 kg" in tables["Rigid bodies"][0][2]

@@ -46,18 +46,20 @@ class Conserving(Method):
 
     def check(self, system: System) -> None:
         """Refuse what it does not know yet."""
+        if words := self.refusal(system):
+            raise BadInput(words)
+
+    def refusal(self, system: System) -> str:
+        """What of ``system`` it does not know yet, in words; empty where it knows all."""
         for load in system.loads:
             if isinstance(load, Morison | Lighthill | Feedback | JointFeedback):
-                raise BadInput(
-                    f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
-                )
+                return f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
         for rod in system.mechanism.rods:
             if isinstance(rod.integration, Spectral):
-                raise BadInput(
-                    f"Conserving() is compiled, and Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
-                )
+                return f"Conserving() is compiled, Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
         if system.n > _MOST:
-            raise BadInput(
+            return (
                 f"Conserving() has dense matrices, and this robot {system.n} coordinates (it takes up to {_MOST}): "
                 "use ImplicitMidpoint(), which follows the tree"
             )
+        return ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from elver.actuation import SpooledTendon
+from elver.dynamics.core import core
+from elver.integrators.conserving import Conserving
 from elver.integrators.gauss import ImplicitMidpoint
 from elver.integrators.generalized_alpha import GeneralizedAlpha
 from elver.integrators.method import Method
@@ -10,13 +12,23 @@ from elver.system import System
 
 __all__ = ["default_method"]
 
-# It strays least on the motions tabled in docs/methods.md; studies/energy.py is there to ask random robots.
-_DEFAULT = ImplicitMidpoint()
+# No step of it can gain energy, and it costs what the midpoint rule costs, or a fraction where steps are divided;
+# studies/energy.py asks random robots.
+_DEFAULT = Conserving()
+# Strays least of the others on the motions tabled in docs/methods.md.
+_ELSE = ImplicitMidpoint()
 # The wound length of a spool gives no rate, by which Gauss methods hold closures; a little dissipation keeps the
 # multipliers of one-step methods clean.
 _WITH_SPOOLS = GeneralizedAlpha(rho_inf=0.6)
+# Coordinates from which dense matrices cost more than elimination along a tree.
+_MANY = 150
 
 
 def default_method(system: System) -> Method:
-    """ImplicitMidpoint(); GeneralizedAlpha(rho_inf=0.6) where a spooled tendon is wound."""
-    return _WITH_SPOOLS if any(isinstance(part, SpooledTendon) for part in system.actuators) else _DEFAULT
+    """Conserving(); ImplicitMidpoint() where it is not known there, or on trees of many coordinates.
+
+    Where Conserving() is not known and a spooled tendon is wound it is GeneralizedAlpha(rho_inf=0.6).
+    """
+    if not _DEFAULT.refusal(system) and not (system.n > _MANY and core(system).along_tree):
+        return _DEFAULT
+    return _WITH_SPOOLS if any(isinstance(part, SpooledTendon) for part in system.actuators) else _ELSE

@@ -155,7 +155,7 @@ class Recorder:
             return f"{smaller}, or damp what it cannot follow (Material(damping=...), Conserving(rho_inf=0.8))"
         if isinstance(self.method, Gauss):
             return f"{smaller}, or damp what it cannot follow (Material(damping=...), GeneralizedAlpha(rho_inf=0.3))"
-        return f"{smaller}, or ImplicitMidpoint() or GaussLegendre4()"
+        return f"{smaller}, or Conserving() or GaussLegendre4()"
 
     def finish(self, status: str) -> xr.Dataset:
         """The whole run with its last state; its status goes to the file, ``trouble`` says if that was not to be."""

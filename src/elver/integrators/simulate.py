@@ -70,8 +70,8 @@ def simulate(
     hold on where ``inputs`` names no others: ``simulate(system, bent, inputs={tendon: 0.0})`` cuts the tendon. It may
     also be inputs that held it in equilibrium until then, in place of those of the run: {tendon: 5.0} and no inputs is
     a tendon that is cut. By default it is at rest.
-    ``method`` is ImplicitMidpoint() by default, GeneralizedAlpha(rho_inf=0.6) where spooled tendons are wound;
-    RungeKutta4() and SemiImplicitEuler() are explicit.
+    ``method`` is Conserving() by default; ImplicitMidpoint() in water, with Python feedback and on trees of many
+    coordinates. RungeKutta4() and SemiImplicitEuler() are explicit.
     ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
     accelerations that the inputs ask for at the first instant; "given" takes those of the state. ``every`` keeps each
     k-th step, and the last. ``file`` (.nc) receives the run while it is computed. ``progress(time, end)`` is called now
@@ -89,7 +89,7 @@ def simulate(
             raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
     if not isinstance(method, OneStep | Gauss | Explicit | Conserving):
         raise BadInput(
-            f"method = {describe(method)}: choose Newmark(), HHT(), GeneralizedAlpha(), ImplicitMidpoint() ..."
+            f"method = {describe(method)}: choose Conserving(), ImplicitMidpoint(), GeneralizedAlpha(), Newmark() ..."
         )
     if isinstance(method, Explicit | Conserving):
         method.check(system)

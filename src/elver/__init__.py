@@ -19,8 +19,9 @@ _HOME = {
     ),
     "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
     "elver.dynamics": (
-        "bias_forces energy floating_inverse_dynamics forward_dynamics inverse_dynamics linearize mass_matrix modes "
-        "momentum nodes poses tangent_forward_dynamics tangent_inverse_dynamics"
+        "Structure Values bias_forces energy floating_inverse_dynamics forward_dynamics inverse_dynamics linearize "
+        "mass_matrix modes momentum nodes poses structure_of tangent_forward_dynamics tangent_inverse_dynamics "
+        "values_of"
     ),
     "elver.environment": (
         "Buoyancy DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop Lighthill "
@@ -88,6 +89,8 @@ if TYPE_CHECKING:
     )
     from elver.bodies import Box, Cylinder, EllipticCylinder, RigidBody, Sphere
     from elver.dynamics import (
+        Structure,
+        Values,
         bias_forces,
         energy,
         floating_inverse_dynamics,
@@ -99,8 +102,10 @@ if TYPE_CHECKING:
         momentum,
         nodes,
         poses,
+        structure_of,
         tangent_forward_dynamics,
         tangent_inverse_dynamics,
+        values_of,
     )
     from elver.environment import (
         Buoyancy,

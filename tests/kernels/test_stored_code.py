@@ -191,10 +191,15 @@ def test_a_table_takes_only_arrays_of_the_right_kind() -> None:
     read_only.flags.writeable = False
     for field, wrong in (
         ("free", program.free.astype(float)), ("inertia", program.inertia[0]), ("inertia", program.inertia[:, ::2]),
-        ("inertia", read_only), ("inertia", program.inertia.astype(np.float32)), ("inertia", None),
+        ("inertia", program.inertia.astype(np.float32)), ("inertia", None),
     ):  # fmt: skip
         with pytest.raises(TypeError):
             robot_of(program._replace(**{field: wrong}), work)
+    robot_of(program._replace(inertia=read_only), work)  # kernels only read a program
+    read_only = work.pose.copy()
+    read_only.flags.writeable = False
+    with pytest.raises(TypeError, match="writable"):
+        robot_of(program, work._replace(pose=read_only))
 
 
 def test_kernels_let_other_threads_run() -> None:

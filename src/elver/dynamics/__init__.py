@@ -1,5 +1,6 @@
 """Dynamics: residual, tangent, mass matrix, energies, small motions; functions of a system and a state."""
 
+from elver.dynamics.core import structure_of, values_of
 from elver.dynamics.forward import (
     FloatingInverseDynamics,
     TangentForwardDynamics,
@@ -20,14 +21,17 @@ from elver.dynamics.quantities import (
     poses,
     tangent_inverse_dynamics,
 )
+from elver.dynamics.structure import Structure, Values
 
 __all__ = [
     "Energy",
     "FloatingInverseDynamics",
     "LinearModel",
     "Modes",
+    "Structure",
     "TangentForwardDynamics",
     "TangentInverseDynamics",
+    "Values",
     "bias_forces",
     "energy",
     "floating_inverse_dynamics",
@@ -39,6 +43,8 @@ __all__ = [
     "momentum",
     "nodes",
     "poses",
+    "structure_of",
     "tangent_forward_dynamics",
     "tangent_inverse_dynamics",
+    "values_of",
 ]

@@ -12,14 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from elver.actuation import Imposed, Motor, Muscle, Pressure, SpooledTendon, Tendon
+from elver.actuation import Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.segments import RodFrames, Segments, floats, ints, windows
+from elver.dynamics.structure import (
+    REMEDY,
+    Layout,
+    Structure,
+    Values,
+    check_ingredients,
+    check_same,
+    ingredients,
+    locked,
+    program_of,
+)
+from elver.dynamics.ties import closures_of, spans_of
 from elver.dynamics.water import Water
 from elver.environment import (
     DistributedWrench,
@@ -33,30 +46,48 @@ from elver.environment import (
     PointWrench,
     SlidingFriction,
 )
+from elver.errors import BadInput
 from elver.kernels.program import Program
-from elver.lie import se3
-from elver.mechanism import Clamped, Driven, Frame, Joint
+from elver.mechanism import Frame, Joint
 from elver.rods import Rod
 from elver.system import OnJoint, System
 
-__all__ = ["Assembly", "assemble", "assembly_of"]
+__all__ = ["Assembly", "assembly_of", "compile_system"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """The program of a system with the names and scales that its arrays have lost."""
+    """Structure and values of a system, with the parts that its arrays speak of."""
 
-    program: Program
+    structure: Structure
+    values: Values
     rods: dict[Rod, RodFrames]
     bodies: dict[RigidBody, int]  # frame of each body
-    scale: Array  # (unknowns,) unit of each unknown in which "one" is a large change
-    length: float  # m, size of the robot: the longest rod, or the distance of its joints
-    energy: float  # J, scale of the residual times an unknown
     joints: dict[Joint, tuple[int, int]]  # joint frames of the tree: on the parent, on the child
-    strip_owner: tuple[Morison | Lighthill, ...] = ()  # the water that each strip belongs to
-    drag_owner: tuple[Rod, ...] = ()  # the rod that each drag belongs to
+    strip_owner: tuple[Morison | Lighthill, ...]  # the water that each strip belongs to
+    drag_owner: tuple[Rod, ...]  # the rod that each drag belongs to
+
+    @cached_property
+    def program(self) -> Program:
+        """The table of the kernels, before cables are measured and closure rows compared."""
+        return program_of(self.structure, self.values)
+
+    @property
+    def scale(self) -> Array:
+        """Unit of each unknown in which "one" is a large change, (unknowns,)."""
+        return self.values.scale
+
+    @cached_property
+    def length(self) -> float:
+        """Size of the robot [m]: the longest rod, or the distance of its joints."""
+        return float(self.values.length[0])
+
+    @cached_property
+    def energy(self) -> float:
+        """Scale [J] of the residual times an unknown."""
+        return float(self.values.energy[0])
 
     def frame_of(self, frame: Frame) -> int:
         """Index of the frame of the body, section or (a clamped or driven) base that ``frame`` is fixed to."""
@@ -68,29 +99,171 @@ class Assembly:
 
 
 def assembly_of(system: System) -> Assembly:
-    """Flat arrays of ``system``, made at the first use and kept with it."""
+    """Structure and values of ``system``, made at the first use and kept with it."""
     found = system.__dict__.get("_assembly")
     if found is None:
-        found = system.__dict__.setdefault("_assembly", assemble(system))  # of two threads, the first one's
+        found = system.__dict__.setdefault("_assembly", compile_system(system))  # of two threads, the first one's
     return found
 
 
-def assemble(system: System, *, apart: bool = False) -> Assembly:
-    """Compile ``system`` into flat arrays; ``apart`` with a frame of its own for each part, load and closure."""
-    tree = Segments(system, apart=apart)
+def compile_system(system: System, structure: Structure | None = None, *, apart: bool = False) -> Assembly:
+    """Compile ``system`` into flat arrays, of ``structure`` where it is given: BadInput names what does not fit in.
+
+    ``apart`` gives a frame of its own to each part, load and closure.
+    """
+    made_of = ingredients(system)
+    if structure is not None:
+        check_ingredients(made_of, structure)
+    tree = Segments(system, structure, apart=apart)
     tree.grow()
-    frames, n = tree.frames, system.n
-    most = max(count for _, count in system.blocks.values()) if system.blocks else 0
-    water = Water(system, tree)
-    inertia = np.array(tree.inertia) + water.added
-    index = system.input_index
-    gravity = next((load for load in system.loads if isinstance(load, Gravity)), None)
-    loads = _loads(system, tree)
-    K, D, rest, friction, stop, rotor = _joint_loads(system, most)
-    points = _points(system, tree, most, K, D)
-    tendons = _tendons(system, points)
-    motors = [a for a in system.actuators if isinstance(a, Muscle | Motor)]
-    force = np.zeros((len(motors), n))
+    arrays = _Arrays(system, tree)
+    damped = _damped(system, structure)
+    arrays.on_frames(damped)
+    arrays.on_coordinates()
+    arrays.between_frames()
+    found = arrays.found
+    layout = Layout(**{name: locked(found[name]) for name in Layout._fields})
+    values = Values(**{name: locked(found[name]) for name in Values._fields})
+    own = Structure(
+        made_of, tree.plans, tuple(tree.offsets), damped, layout, tuple(array.shape for array in values)
+    )  # fmt: skip
+    if structure is not None and not apart:
+        check_same(own, structure)
+    return Assembly(
+        own, values, tree.rods, tree.bodies, tree.joints, tuple(arrays.strip_owner), tuple(arrays.drag_owner)
+    )
+
+
+def _damped(system: System, structure: Structure | None) -> tuple[str, ...]:
+    """Rods with damping in proportion to mass; of a design of ``structure``, those that it knows."""
+    found = tuple(rod.name for rod in system.mechanism.rods if rod.mass_damping > 0.0)
+    if structure is None:
+        return found
+    for name in found:
+        if name not in structure.damped:
+            raise BadInput(f"rod {name!r} has mass damping, which it has not in the structure: {REMEDY}")
+    return structure.damped
+
+
+class _Arrays:
+    """Arrays of a system by name, made group by group."""
+
+    def __init__(self, system: System, tree: Segments) -> None:
+        self.system, self.tree = system, tree
+        self.strip_owner: list[Morison | Lighthill] = []
+        self.drag_owner: list[Rod] = []
+        most = max((count for _, count in system.blocks.values()), default=0)
+        self.most, self.index = most, system.input_index
+        self.on_joints = _joint_loads(system, most)
+        self.points = _points(system, tree, most, *self.on_joints[:2])
+        self.closures, self.spans = closures_of(system, tree), spans_of(system, tree)
+        self.found: dict[str, Any] = {"free": ints([system.free]), **tree.strains(most), **tree.polynomials()}
+
+    def on_frames(self, damped: tuple[str, ...]) -> None:
+        """Inertia, weight, wrenches, friction and water at frames; sizes of the unknowns."""
+        system, tree = self.system, self.tree
+        water, loads, drags = Water(system, tree), _loads(system, tree), _drags(system, tree, damped)
+        self.strip_owner, self.drag_owner = water.owner, drags["owner"]
+        gravity = next((load for load in system.loads if isinstance(load, Gravity)), None)
+        slides = [load for load in system.loads if isinstance(load, SlidingFriction)]
+        feedback = [load for load in system.loads if isinstance(load, Feedback)]
+        inertia, length = water.inertia + water.added, _size(system)
+        self.found |= {
+            "inertia": inertia,
+            "weight": water.weight,
+            "gravity": floats(gravity.acceleration if gravity else (0.0, 0.0, 0.0)),
+            "gravity_input": ints([self.index(gravity) if gravity else -1]),
+            "load_frame": ints(loads["frame"]),
+            "load_input": ints(loads["input"]),
+            "load_follows": ints(loads["follows"]),
+            "load_wrench": floats(loads["wrench"]).reshape(-1, 6),
+            "slide_frame": ints([tree.frame_of(load.frame) for load in slides]),
+            "slide": floats([(load.viscous, load.dry, load.speed) for load in slides]).reshape(-1, 3),
+            "drag_frame": ints(drags["frame"]),
+            "drag": floats(drags["matrix"]).reshape(-1, 6, 6),
+            "strip_frame": ints(water.frame).reshape(-1, 2),
+            "strip_pose": floats(water.pose).reshape(-1, 4, 3),
+            "strip": floats(water.strip).reshape(-1, 10),
+            "user_frame": ints([tree.frame_of(load.frame) for load in feedback]),
+            "scale": _scale(system, length),
+            "length": floats([length]),
+            "energy": floats([_energy(self.points.softest, inertia, length)]),
+        }
+
+    def on_coordinates(self) -> None:
+        """Laws of rods and joints, tendons, muscles, motors and imposed motions."""
+        system = self.system
+        (K, D, rest, friction, stop, rotor), points = self.on_joints, self.points
+        tendons = _tendons(system, points)
+        motors = [a for a in system.actuators if isinstance(a, Muscle | Motor)]
+        force = _forces(system, motors, points)
+        spooled = np.array(tendons["spooled"], dtype=bool)
+        cables, places = len(tendons["input"]), points.ds.size
+        self.found |= {
+            "block": ints(_blocks(system, K, D, friction[:, 0], stop[:, 2], rotor)).reshape(-1, 3),
+            "law": ints(_filled((K != 0.0) | (D != 0.0))),
+            "K_elastic": K,
+            "D_elastic": D,
+            "spring_rest": rest,
+            "friction": friction,
+            "stop": stop,
+            "rotor": rotor,
+            "imposed": ints([system.imposed_columns(a) for a in system.imposed]).reshape(-1, 4),
+            "wrap": ints(self.tree.rotation_vectors()),
+            "point_block": ints(points.block),
+            "point_phi": points.phi,
+            "point_bend": points.bend,
+            "point_rest": points.rest,
+            "tendon_input": ints(tendons["input"]),
+            "tendon_factor": floats(tendons["factor"]),
+            "tendon_row": ints(np.where(spooled, len(self.closures["kind"]) + np.cumsum(spooled) - 1, -1)),
+            "tendon_reach": ints(tendons["reach"]).reshape(-1, 4),
+            "tendon_length": floats(tendons["length"]),
+            "tendon_path": floats(tendons["path"]).reshape(cables, places, 6),
+            "tendon_weight": floats(tendons["weight"]).reshape(cables, places),
+            "muscle_input": ints([self.index(m) for m in motors]),
+            "muscle_reach": ints(_filled(force != 0.0)),
+            "muscle_force": force,
+        }
+
+    def between_frames(self) -> None:
+        """Closures, free spans of cables, and the paths of unknowns to them."""
+        closures, spans = self.closures, self.spans
+        paths = self.tree.paths([*closures["frame"], *spans["frame"]])
+        slots = paths["slots"]
+        self.found |= {
+            "segment": ints(paths["segment"]).reshape(-1, 10),
+            "path": ints(paths["path"]),
+            "frame_slot": ints(paths["frame_slot"]),
+            "slot_path": ints(paths["slot_path"]),
+            "span_tendon": ints(spans["tendon"]),
+            "span_frame": ints(spans["frame"]).reshape(-1, 2),
+            "span_point": floats(spans["point"]).reshape(-1, 2, 3),
+            "span_slot": ints([[slots.get(f, -1) for f in pair] for pair in spans["frame"]]).reshape(-1, 2),
+            "closure_frame": ints(closures["frame"]).reshape(-1, 2),
+            "closure_pose": floats(closures["pose"]).reshape(-1, 2, 4, 3),
+            "closure_slot": ints([[slots.get(f, -1) for f in pair] for pair in closures["frame"]]).reshape(-1, 2),
+            "closure_rows": ints(closures["rows"]).reshape(-1, 2),
+            "row_kind": ints(closures["kind"]),
+            "row_axes": floats(closures["axes"]).reshape(-1, 6),
+            "row_soft": np.zeros(len(closures["kind"])),
+        }
+
+
+def _scale(system: System, length: float) -> Array:
+    """Unit of each unknown in which "one" is a large change."""
+    scale = [1.0, 1.0, 1.0, length, length, length] if system.free else []
+    for part in system.blocks:
+        if isinstance(part, Rod):
+            scale += [1.0 / part.length if c < 3 else 1.0 for c in part.component.tolist()]
+        else:
+            scale += [1.0 if unit == "rad" else length for unit in part.coordinate_units]
+    return floats(scale)
+
+
+def _forces(system: System, motors: Sequence[Muscle | Motor], points: _Points) -> Array:
+    """Generalized force of each muscle and motor for a unit input, (motors, n)."""
+    force = np.zeros((len(motors), system.n))
     for row, a in zip(force, motors, strict=True):
         if isinstance(a, Motor):
             row[system.coordinates(a.joint).start + a.index] = -1.0
@@ -99,88 +272,7 @@ def assemble(system: System, *, apart: bool = False) -> Assembly:
             here, s = points.of(a.rod)
             stress = a.stress(s)[:, a.rod.component]
             row[first : first + count] = np.einsum("g,gk,gk->k", points.ds[here], points.phi[here, :count], stress)
-    closures = _closures(system, tree)
-    spans = _spans(system, tree)
-    spooled = np.array(tendons["spooled"], dtype=bool)
-    tendon_row = np.where(spooled, len(closures["kind"]) + np.cumsum(spooled) - 1, -1)
-    imposed = [a for a in system.actuators if isinstance(a, Imposed)]
-    slides = [load for load in system.loads if isinstance(load, SlidingFriction)]
-    drags = _drags(system, tree)
-    feedback = [load for load in system.loads if isinstance(load, Feedback)]
-    paths = tree.paths([*closures["frame"], *spans["frame"]])
-
-    program = Program(
-        free=ints([system.free]),
-        segment=ints(paths["segment"]).reshape(-1, 10),
-        path=ints(paths["path"]),
-        frame_slot=ints(paths["frame_slot"]),
-        slot_path=ints(paths["slot_path"]),
-        **tree.strains(most),
-        **tree.polynomials(),
-        inertia=floats(inertia.reshape(frames, 6, 6)),
-        weight=floats(water.weight),
-        gravity=floats(gravity.acceleration if gravity else (0.0, 0.0, 0.0)),
-        gravity_input=ints([index(gravity) if gravity else -1]),
-        load_frame=ints(loads["frame"]),
-        load_input=ints(loads["input"]),
-        load_follows=ints(loads["follows"]),
-        load_wrench=floats(loads["wrench"]).reshape(-1, 6),
-        block=ints(_blocks(system, K, D, friction[:, 0], stop[:, 2], rotor)).reshape(-1, 3),
-        law=ints(_filled((K != 0.0) | (D != 0.0))),
-        K_elastic=floats(K),
-        D_elastic=floats(D),
-        spring_rest=floats(rest),
-        friction=floats(friction),
-        stop=floats(stop),
-        rotor=floats(rotor),
-        imposed=ints([system.imposed_columns(a) for a in imposed]).reshape(-1, 4),
-        wrap=ints(tree.rotation_vectors()),
-        slide_frame=ints([tree.frame_of(load.frame) for load in slides]),
-        slide=floats([(load.viscous, load.dry, load.speed) for load in slides]).reshape(-1, 3),
-        drag_frame=ints(drags["frame"]),
-        drag=floats(drags["matrix"]).reshape(-1, 6, 6),
-        strip_frame=ints(water.frame).reshape(-1, 2),
-        strip_pose=floats(water.pose).reshape(-1, 4, 3),
-        strip=floats(water.strip).reshape(-1, 10),
-        user_frame=ints([tree.frame_of(load.frame) for load in feedback]),
-        point_block=ints(points.block),
-        point_phi=floats(points.phi),
-        point_bend=points.bend,
-        point_rest=floats(points.rest),
-        tendon_input=ints(tendons["input"]),
-        tendon_factor=floats(tendons["factor"]),
-        tendon_row=ints(tendon_row),
-        tendon_reach=ints(tendons["reach"]).reshape(-1, 4),
-        tendon_length=floats(tendons["length"]),
-        tendon_path=floats(tendons["path"]).reshape(len(tendons["input"]), points.ds.size, 6),
-        tendon_weight=floats(tendons["weight"]).reshape(len(tendons["input"]), points.ds.size),
-        span_tendon=ints(spans["tendon"]),
-        span_frame=ints(spans["frame"]).reshape(-1, 2),
-        span_point=floats(spans["point"]).reshape(-1, 2, 3),
-        span_slot=ints([[paths["slots"].get(f, -1) for f in pair] for pair in spans["frame"]]).reshape(-1, 2),
-        muscle_input=ints([index(m) for m in motors]),
-        muscle_reach=ints(_filled(force != 0.0)),
-        muscle_force=floats(force),
-        closure_frame=ints(closures["frame"]).reshape(-1, 2),
-        closure_pose=floats(closures["pose"]).reshape(-1, 2, 4, 3),
-        closure_slot=ints([[paths["slots"].get(f, -1) for f in pair] for pair in closures["frame"]]).reshape(-1, 2),
-        closure_rows=ints(closures["rows"]).reshape(-1, 2),
-        row_kind=ints(closures["kind"]),
-        row_axes=floats(closures["axes"]).reshape(-1, 6),
-        row_soft=np.zeros(len(closures["kind"])),
-    )
-    length = _size(system)
-    scale = np.ones(n)
-    for part, (first, count) in system.blocks.items():
-        if isinstance(part, Rod):
-            scale[first : first + count] = np.where(part.component < 3, 1.0 / part.length, 1.0)
-        else:
-            scale[first : first + count] = [1.0 if unit == "rad" else length for unit in part.coordinate_units]
-    if system.free:
-        scale = np.concatenate([[1.0, 1.0, 1.0, length, length, length], scale])
-    energy = _energy(system, inertia, length)
-    owners = tuple(water.owner), tuple(drags["owner"])
-    return Assembly(program, tree.rods, tree.bodies, scale, length, energy, tree.joints, *owners)
+    return force
 
 
 def _size(system: System) -> float:
@@ -192,14 +284,10 @@ def _size(system: System) -> float:
     return float(max(ends, default=0.0)) or 1.0
 
 
-def _energy(system: System, inertia: Array, length: float) -> float:
-    """Scale of energy [J]: the softest free strain of all rods; without rods, the weight of the bodies lifted."""
-    softest = []
-    for rod in system.mechanism.rods:
-        stiffness = rod.stiffness(rod.grid.s[rod.grid.quadrature])[:, rod.component]
-        softest.append(np.min(stiffness * np.where(rod.component < 3, 1.0 / rod.length, rod.length)))
-    if softest:
-        return float(min(softest))
+def _energy(softest: Array, inertia: Array, length: float) -> float:
+    """Scale of energy [J]: the ``softest`` free strain of all rods; without rods, the weight of the bodies lifted."""
+    if softest.size:
+        return float(softest.min())
     return float(9.81 * length * inertia[:, 3, 3].sum()) or 1.0
 
 
@@ -212,25 +300,27 @@ def _energy(system: System, inertia: Array, length: float) -> float:
 class _Points:
     """Quadrature points of all rods."""
 
-    rod: list[Rod]  # of each point
+    at: dict[Rod, slice]  # points of each rod
     s: Array
     ds: Array
     block: Sequence[int]
     phi: Array  # (points, most coordinates of a block)
     rest: Array  # (points, 6)
     bend: NDArray[np.int64]  # (points, 12) first and end of what is not zero in phi, for each free strain
+    softest: Array  # J, of each rod: least stiffness of a free strain times what of it is a large change
 
-    def of(self, rod: Rod) -> tuple[NDArray[np.bool_], Array]:
+    def of(self, rod: Rod) -> tuple[slice, Array]:
         """Which points lie on ``rod``, and their arc lengths [m]."""
-        here = np.array([r is rod for r in self.rod], dtype=bool)
-        return here, self.s[here]
+        return self.at[rod], self.s[self.at[rod]]
 
 
 def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _Points:
     """Quadrature points; the elasticity and damping of the rods is added to ``K`` and ``D``."""
-    rods: list[Rod] = []
-    s, ds, block, phi, rest = [np.zeros(0)], [np.zeros(0)], [], [np.zeros((0, max(most, 1)))], [np.zeros((0, 6))]
+    at: dict[Rod, slice] = {}
+    s, ds, phi, rest = [np.zeros(0)], [np.zeros(0)], [np.zeros((0, max(most, 1)))], [np.zeros((0, 6))]
+    block: list[int] = []
     bend = [np.zeros((0, 12), dtype=np.int64)]
+    softest: list[float] = []
     numbers = {part: k for k, part in enumerate(system.blocks)}
     for rod in system.mechanism.rods:
         grid = tree.grids[rod]
@@ -242,19 +332,20 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
             own = rod.component == c
             blocks = np.einsum("g,gi,gk->ik", weights * H[:, c], Phi[:, own], Phi[:, own])
             stiffness[np.ix_(own, own)] = blocks
+        softest.append(np.min(H[:, rod.component] * np.where(rod.component < 3, 1.0 / rod.length, rod.length)))
         K[first : first + n, :n] += stiffness
         D[first : first + n, :n] += rod.material.damping * stiffness
-        rods += [rod] * here.size
+        at[rod] = slice(len(block), len(block) + here.size)
         s.append(here)
         ds.append(weights)
         block += [numbers[rod]] * here.size
-        phi.append(np.pad(Phi, ((0, 0), (0, max(most, 1) - n))))
+        phi.append(np.hstack([Phi, np.zeros((here.size, max(most, 1) - n))]))
         rest.append(rod.rest_strain(here))
         starts = np.concatenate([[0], np.cumsum([count for count in rod.counts if count])]).astype(int).tolist()
         bend.append(windows(Phi != 0.0, starts))
     return _Points(
-        rods, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest),
-        np.concatenate(bend),
+        at, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest),
+        np.concatenate(bend), np.array(softest),
     )  # fmt: skip
 
 
@@ -318,17 +409,17 @@ def _loads(system: System, tree: Segments) -> dict[str, list[Any]]:
     return out
 
 
-def _drags(system: System, tree: Segments) -> dict[str, list[Any]]:
+def _drags(system: System, tree: Segments, damped: Sequence[str]) -> dict[str, list[Any]]:
     """Damping in proportion to the mass, α 𝓜, of the rods' own matter: no part of the water is."""
     out: dict[str, list[Any]] = {"frame": [], "matrix": [], "owner": []}
     for rod in system.mechanism.rods:
-        alpha = rod.mass_damping
-        if alpha > 0.0:
+        if rod.name in damped:
             at = tree.rods[rod]
-            for k in np.flatnonzero(at.weights > 0.0):
-                out["frame"].append(int(at.frames[k]))
-                out["matrix"].append(np.diag(alpha * at.weights[k] * rod.inertia(at.s[k : k + 1])[0]))
-                out["owner"].append(rod)
+            reach = at.weights > 0.0
+            density = (rod.mass_damping * at.weights[reach])[:, None] * rod.inertia(at.s[reach])
+            out["frame"] += at.frames[reach].tolist()
+            out["matrix"] += list(density[:, :, None] * np.eye(6))
+            out["owner"] += [rod] * len(density)
     return out
 
 
@@ -356,64 +447,3 @@ def _tendons(system: System, points: _Points) -> dict[str, list[Any]]:
         reach = min((first for first, _ in own), default=0), max((first + n for first, n in own), default=0)
         out["reach"].append([*_filled(weight[None] != 0.0)[0], *reach])
     return out
-
-
-def _spans(system: System, tree: Segments) -> dict[str, list[Any]]:
-    """Free spans of cables: which tendon, frames (-1: the world) and guides in them."""
-    out: dict[str, list[Any]] = {"tendon": [], "frame": [], "point": []}
-    base = system.mechanism.base
-    cables = [a for a in system.actuators if isinstance(a, Tendon | SpooledTendon | Pressure)]
-    for t, cable in enumerate(cables):
-        for span in cable.spans:
-            frames, points = [], []
-            for guide in span:
-                world = guide.part == "world" and not isinstance(base, Driven)
-                g = base.g @ guide.g if world and isinstance(base, Clamped) else guide.g
-                frames.append(-1 if world else tree.frame_of(guide))
-                points.append(g[:3, 3])
-            out["tendon"].append(t)
-            out["frame"].append(frames)
-            out["point"].append(points)
-    return out
-
-
-def _closures(system: System, tree: Segments) -> dict[str, list[Any]]:
-    """Closures of holds (orientation along the axes of the target, position along world axes) and of cut joints."""
-    out: dict[str, list[Any]] = {k: [] for k in ("frame", "pose", "rows", "kind", "axes")}
-    mechanism = system.mechanism
-    eye = np.eye(6)
-    for hold in mechanism.holds:
-        target = np.vstack([hold.R, hold.p])
-        rows = [(0, eye[k]) for k in hold.rotation_axes]
-        rows += [(0, np.concatenate([np.zeros(3), hold.R[k]])) for k in hold.position_axes]
-        _close(out, (-1, tree.frame_of(mechanism.held(hold))), (target, np.vstack([np.eye(3), np.zeros(3)])), rows)
-    for joint in mechanism.tree.cuts:
-        a, b = joint.a, joint.b
-        swapped = b.part == "world"  # the follower is a part of the tree
-        if swapped:
-            a, b = b, a
-        axes = se3.pose(joint.axes, np.zeros(3))
-        leader, follower = a.g @ axes, b.g @ axes
-        world = a.part == "world" and not isinstance(mechanism.base, Driven)
-        if world and isinstance(mechanism.base, Clamped):
-            leader = mechanism.base.g @ leader
-        rows = []
-        for kind, *which in joint.closure_rows:
-            if kind == "dot":
-                u, w = (np.eye(3)[axis] for axis in (reversed(which) if swapped else which))
-                # the row grows with a turn about w × u: signed so that this is the axis its multiplier is named after
-                sign = np.sum(np.cross(w, u))
-                rows.append((1, np.concatenate([sign * u, w])))
-            else:
-                rows.append((0, eye[which[0] + (3 if kind == "position" else 0)]))
-        frames = (-1 if world else tree.frame_of(a), tree.frame_of(b))
-        _close(out, frames, tuple(np.vstack([g[:3, :3], g[:3, 3]]) for g in (leader, follower)), rows)
-    return out
-
-
-def _close(out: dict[str, list[Any]], frames: tuple[int, int], poses: tuple[Array, ...], rows: list[Any]) -> None:
-    out["frame"].append(frames)
-    out["pose"].append(poses)
-    out["rows"].append((len(out["kind"]), len(rows)))
-    out["kind"] += [kind for kind, _ in rows]
-    out["axes"] += [axes for _, axes in rows]

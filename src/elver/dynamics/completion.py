@@ -6,7 +6,7 @@ Theory: docs/theory/loops.md, eq. (dropped-row).
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,19 @@ from elver.lie import se3
 if TYPE_CHECKING:
     from elver.dynamics.core import Core
 
-__all__ = ["closure_label", "measure_cables", "reduce_rows"]
+__all__ = ["Repeated", "closure_label", "measure_cables", "reduce_rows"]
 
 Array = NDArray[np.float64]
 
 # Compliance of closures that repeat each other, in units of length²/energy: far below any rod's, far above rounding.
 _SOFT = 1e-10
+
+
+class Repeated(NamedTuple):
+    """Names of closure rows that say nothing new: in every state, and in those with closed loops only."""
+
+    always: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
 
 
 def measure_cables(kernels: Core) -> None:
@@ -44,58 +51,108 @@ def measure_cables(kernels: Core) -> None:
     kernels.program.tendon_length[:] += kernels.work.tendon_span
 
 
-def reduce_rows(kernels: Core) -> None:
+def reduce_rows(kernels: Core, known: Repeated | None = None) -> Repeated:
     """Set closure rows that depend on others to zero (their multiplier is then zero), and say which.
 
     A row whose gradient is the same combination of the others' at several random states says nothing new:
     the z of a planar loop, or a section held twice. Where it contradicts them the closure cannot be met. Others
     depend on the rest only where the loops are closed (a planar loop around a body that is free in space).
+
+    Rows ``known`` to repeat others in designs of the same structure are checked at a random state and not sought for:
+    nothing but a coincidence hides a dependence there. Those that repeat others in closed loops are taken over.
     """
-    names = [name for name, _ in kernels.system.multipliers]
-    held, L = len(kernels.program.row_axes), kernels.assembly.length
-    random = np.random.default_rng(0)
-    gradients, gaps = [], np.zeros(kernels.rows)
-    u = kernels.system.input_vector(kernels.system.signals(None), 0.0)
-    rest = kernels.system.rest()
-    for _ in range(3):
-        g = rest.g @ se3.exp(random.normal(size=6) * [1, 1, 1, L, L, L]) if kernels.system.free else rest.g
-        q = rest.q + kernels.assembly.scale[kernels.coordinates - kernels.n :] * random.normal(size=kernels.n)
-        a = arrays(rest.with_(g=g, q=q))
-        gradients.append(kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[kernels.coordinates :, : kernels.coordinates])
-        gaps = kernels.residual(a, u, jets=1)[kernels.coordinates :]
-    # one row of all samples per closure, angles in rad and lengths over L
-    units = np.where([unit == "N" for _, unit in kernels.system.multipliers], L, 1.0)[:held]
-    scale = kernels.assembly.scale.copy()
-    scale[kernels.coordinates - kernels.n + kernels.program.imposed[:, 0]] = 0.0  # what is imposed does not adapt
-    rows = np.hstack([J * scale for J in gradients])[:held] / units[:, None]
-    of = np.repeat(np.arange(len(kernels.program.closure_rows)), kernels.program.closure_rows[:, 1])
-    kept: list[int] = []
-    dropped: list[str] = []
-    for j in range(held):
-        known = rows[kept]
-        combination = np.linalg.lstsq(known.T, rows[j], rcond=1e-12)[0] if kept else np.zeros(0)
-        if np.linalg.norm(rows[j] - combination @ known) > 1e-8:
-            kept.append(j)
-            continue
-        gap = gaps[j] / units[j] - combination @ (gaps[kept] / units[kept])
+    rows = _Rows(kernels)
+    found = None if known is None else rows.confirmed(known)
+    if found is None:
+        dropped = rows.search()
+        kept = [j for j in range(len(rows.units)) if j not in dropped]
+        shared = _redundant_once_closed(kernels, kept, rows.scale, rows.units)
+        _warn(kernels, [rows.names[j] for j in dropped], [rows.names[j] for j in shared])
+    else:
+        dropped, shared = found
+    kernels.program.row_axes[dropped] = 0.0
+    kernels.program.row_soft[shared] = _SOFT * rows.units[shared] ** 2 / kernels.assembly.energy
+    return Repeated(tuple(rows.names[j] for j in dropped), tuple(rows.names[j] for j in shared))
+
+
+class _Rows:
+    """Closure rows at random states, angles in rad and lengths over the size of the robot."""
+
+    def __init__(self, kernels: Core) -> None:
+        L, system = kernels.assembly.length, kernels.system
+        held = len(kernels.program.row_axes)
+        self.kernels = kernels
+        self.names = [name for name, _ in system.multipliers]
+        self.units = np.where([unit == "N" for _, unit in system.multipliers], L, 1.0)[:held]
+        self.scale = kernels.assembly.scale.copy()
+        # what is imposed does not adapt
+        self.scale[kernels.coordinates - kernels.n + kernels.program.imposed[:, 0]] = 0.0
+
+    def samples(self, count: int) -> tuple[Array, Array]:
+        """Gradients of all rows at ``count`` states side by side, and the gaps at the last."""
+        kernels, held, c = self.kernels, len(self.units), self.kernels.coordinates
+        L, random, rest = kernels.assembly.length, np.random.default_rng(0), kernels.system.rest()
+        u = kernels.system.input_vector(kernels.system.signals(None), 0.0)
+        gradients, gaps = [], np.zeros(held)
+        for _ in range(count):
+            g = rest.g @ se3.exp(random.normal(size=6) * [1, 1, 1, L, L, L]) if kernels.system.free else rest.g
+            q = rest.q + kernels.assembly.scale[c - kernels.n :] * random.normal(size=kernels.n)
+            a = arrays(rest)
+            a.base[:3], a.base[3], a.q[0] = g[:3, :3], g[:3, 3], q
+            gradients.append(kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[c:, :c] * self.scale)
+            gaps = kernels.residual(a, u, jets=1)[c:]
+        return np.hstack(gradients)[:held] / self.units[:, None], gaps[:held] / self.units
+
+    def search(self) -> list[int]:
+        """Rows that depend on those before them."""
+        rows, gaps = self.samples(3)
+        kept: list[int] = []
+        dropped: list[int] = []
+        for j in range(len(rows)):
+            known = rows[kept]
+            combination = np.linalg.lstsq(known.T, rows[j], rcond=1e-12)[0] if kept else np.zeros(0)
+            if np.linalg.norm(rows[j] - combination @ known) > 1e-8:
+                kept.append(j)
+            else:
+                self._check_met(j, gaps[j] - combination @ gaps[kept])
+                dropped.append(j)
+        return dropped
+
+    def confirmed(self, known: Repeated) -> tuple[list[int], list[int]] | None:
+        """Rows that are ``known`` to repeat others, if they do here, too, and no other does."""
+        rows, gaps = self.samples(1)
+        dropped = [j for j in range(len(rows)) if self.names[j] in known.always]
+        kept = [j for j in range(len(rows)) if self.names[j] not in known.always]
+        combination, _, rank, _ = np.linalg.lstsq(rows[kept].T, rows[dropped].T, rcond=1e-9)
+        left = rows[dropped] - combination.T @ rows[kept]
+        if rank < len(kept) or np.any(np.linalg.norm(left, axis=1) > 1e-8):
+            return None
+        for j, gap in zip(dropped, gaps[dropped] - combination.T @ gaps[kept], strict=True):
+            self._check_met(j, gap)
+        return dropped, [j for j in kept if self.names[j] in known.closed]
+
+    def _check_met(self, j: int, gap: float) -> None:
+        """BadInput where a row that repeats others contradicts them."""
         if abs(gap) > 1e-9:
+            kernels = self.kernels
+            counts = kernels.program.closure_rows[:, 1]
+            closure = int(np.repeat(np.arange(len(counts)), counts)[j])
             unit = kernels.system.multipliers[j][1]
             what, kind = ("rad", "rotation about") if unit == "N m" else ("m", "position along")
             raise BadInput(
-                f"{closure_label(kernels, of[j])}: its {kind} {names[j].rsplit('_')[-1]} differs by "
-                f"{abs(gap * units[j]):.6g} {what} from what the parts, the imposed motions and the other closures "
-                f"allow; {_remedy(kernels, of[j])}, or free more strains in the basis"
+                f"{closure_label(kernels, closure)}: its {kind} {self.names[j].rsplit('_')[-1]} differs by "
+                f"{abs(gap * self.units[j]):.6g} {what} from what the parts, the imposed motions and the other "
+                f"closures allow; {_remedy(kernels, closure)}, or free more strains in the basis"
             )
-        dropped.append(names[j])
-        kernels.program.row_axes[j] = 0.0
-    shared = _redundant_once_closed(kernels, kept, scale, units)
-    kernels.program.row_soft[shared] = _SOFT * units[shared] ** 2 / kernels.assembly.energy
+
+
+def _warn(kernels: Core, dropped: list[str], shared: list[str]) -> None:
     if shared:
         warnings.warn(
-            f"redundant once the loops are closed: {', '.join(names[j] for j in shared)} hold what is held "
+            f"redundant once the loops are closed: {', '.join(shared)} hold what is held "
             "already; motions are not affected, but such forces are shared and not determined",
             ElverWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     if dropped:
         of_holds = any(name.split("/")[0] in kernels.system.mechanism.hold_names for name in dropped)
@@ -104,7 +161,7 @@ def reduce_rows(kernels: Core) -> None:
             "they are dropped and their reactions reported as 0"
             + (": leave them free (None) to silence this" if of_holds else ", which changes no motion"),
             ElverWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -136,11 +193,12 @@ def _closed_gradient(kernels: Core, kept: list[int], scale: Array, units: Array,
     """Gradients of the rows ``kept`` at a state with closed loops, sought from the start moved ``aside``."""
     c, free = kernels.coordinates, kernels.coordinates - kernels.n
     u = kernels.system.input_vector(kernels.system.signals(None), 0.0)
-    state, step = kernels.system.rest(), scale * aside
+    rest, step = kernels.system.rest(), scale * aside
+    a, g = arrays(rest), rest.g
     for _ in range(12):
-        g = state.g @ se3.exp(step[:6]) if free else state.g
-        state = state.with_(g=g, q=state.q + step[free:])
-        a = arrays(state)
+        g = g @ se3.exp(step[:6]) if free else g
+        a.base[:3], a.base[3] = g[:3, :3], g[:3, 3]
+        a.q[0] += step[free:]
         matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
         J = matrix[c:, :c][kept] * scale / units[kept, None]
         gap = kernels.residual(a, u, jets=1)[c:][kept] / units[kept]

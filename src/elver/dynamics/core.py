@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.dynamics.assembly import Assembly, assemble, assembly_of
-from elver.dynamics.completion import measure_cables, reduce_rows
+from elver.dynamics.assembly import Assembly, assembly_of, compile_system
+from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
 from elver.dynamics.states import Arrays
+from elver.dynamics.structure import Structure, Values, check_rows, locked
+from elver.errors import BadInput, expect
 from elver.kernels import entry
 from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.articulated import Sweep, sweep_for
@@ -29,7 +32,7 @@ from elver.mechanism import Driven
 from elver.rods import Spectral
 from elver.system import System
 
-__all__ = ["Core", "core"]
+__all__ = ["Core", "core", "structure_of", "values_of"]
 
 Array = NDArray[np.float64]
 
@@ -38,6 +41,7 @@ _ALONG_TREE = 30
 # Pivot of the elimination, of what it is compared with, below which nothing is said about stability; and the number of
 # inverse iterations that find the softest motion: from a random start it stands out tenfold after few.
 _LEAST_PIVOT, _INVERSE_STEPS = 1e-7, 8
+_SYSTEM = "System(Mechanism.clamped(rod))"
 
 
 class Core:
@@ -47,26 +51,27 @@ class Core:
     (:meth:`with_own_work`).
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, structure: Structure | None = None, assembly: Assembly | None = None) -> None:
         self.system = system
-        self.assembly: Assembly = assembly_of(system)
+        if assembly is None:
+            assembly = assembly_of(system) if structure is None else compile_system(system, structure)
+        self.assembly = assembly
         program = self.assembly.program
         # the arrays that are completed below are its own: the assembly is shared
-        self._take(
-            program._replace(
-                tendon_length=program.tendon_length.copy(),
-                row_axes=program.row_axes.copy(),
-                row_soft=program.row_soft.copy(),
-            )
-        )
+        own = {name: getattr(program, name).copy() for name in ("tendon_length", "row_axes", "row_soft")}
+        self._take(program._replace(**own))
         self.n = system.n
         self.coordinates = self.n + 6 * int(system.free)
         self.rows = len(system.multipliers)
         self.driven = isinstance(system.mechanism.base, Driven)
         if self.program.span_tendon.size:
             measure_cables(self)
-        if len(self.program.row_axes):
-            reduce_rows(self)
+        known = None if structure is None else Repeated(structure.dropped, structure.shared)
+        repeated = reduce_rows(self, known) if len(self.program.row_axes) else Repeated()
+        self.structure = replace(self.assembly.structure, dropped=repeated.always, shared=repeated.closed)
+        if structure is not None:
+            check_rows(self.structure, structure)
+        self.values = self.assembly.values._replace(**{name: locked(array) for name, array in own.items()})
 
     def _take(self, program: Program) -> None:
         """Work on this program, in new arrays."""
@@ -186,7 +191,7 @@ class Core:
         After a residual, ``work.force`` then holds the wrench that passes through each joint and along each rod.
         """
         other = self._alike()
-        other.assembly = assemble(self.system, apart=True)
+        other.assembly = compile_system(self.system, self.structure, apart=True)
         # cables were measured and closure rows that repeat others dropped on the equations that are solved
         own, solved = other.assembly.program, self.program
         other._take(
@@ -333,31 +338,61 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 
-def core(system: System) -> Core:
-    """The kernels of ``system`` with the work space of this thread; the program is made once."""
+def core(system: System, structure: Structure | None = None) -> Core:
+    """The kernels of ``system`` with the work space of this thread; the program is made once.
+
+    With a ``structure``, the system is taken as a design of it: BadInput names what does not fit.
+    """
     kept: tuple[Core, _Cores] | None = system.__dict__.get("_core")
     if kept is None:
         with _making:
             kept = system.__dict__.get("_core")
             if kept is None:
-                first = _make_core(system)
+                first = _make_core(system, structure)
                 kept = first, _Cores()
                 kept[1].own = first
                 system.__dict__["_core"] = kept
+                system.__dict__["_assembly"] = first.assembly
     first, cores = kept
+    if structure is not None and first.structure != structure:
+        raise BadInput("the system was computed with in a structure of its own before: make the design anew")
     if cores.own is None:
         cores.own = first.with_own_work()
     return cores.own
 
 
-def _make_core(system: System) -> Core:
+def _make_core(system: System, structure: Structure | None, assembly: Assembly | None = None) -> Core:
     ensure(COMMON, "the numeric core", 20)
     if any(isinstance(rod.integration, Spectral) for rod in system.mechanism.rods):
         from elver.dynamics.spectral import SpectralCore  # a Core itself, so it cannot be imported above
 
-        return SpectralCore(system)
+        return SpectralCore(system, structure, assembly)
     if system.feedback:
         from elver.dynamics.feedback import FeedbackCore  # likewise
 
-        return FeedbackCore(system)
-    return Core(system)
+        return FeedbackCore(system, structure, assembly)
+    return Core(system, structure, assembly)
+
+
+def structure_of(system: System) -> Structure:
+    """What all designs of ``system`` share: its parts, loads and actuators by name, and the layout of its unknowns.
+
+    >>> structure = structure_of(arm(length=0.4))
+    >>> values = values_of(structure, arm(length=0.5))
+    """
+    expect("structure_of", "system", system, System, wanted="a System", example=_SYSTEM)
+    return core(system).structure
+
+
+def values_of(structure: Structure, system: System) -> Values:
+    """Numbers of the design ``system`` of ``structure``, in arrays of the same shapes for all designs; read-only.
+
+    The same parts, joints, actuators and loads by name, with other numbers: lengths, stiffnesses, masses, offsets,
+    places. BadInput names the part that makes another structure of it. Nothing is kept with the system.
+    """
+    expect("values_of", "structure", structure, Structure, wanted="a Structure", example="structure_of(system)")
+    expect("values_of", "system", system, System, wanted="a System", example=_SYSTEM)
+    found = compile_system(system, structure)
+    if found.values.row_axes.size or found.program.span_tendon.size:  # completed where kernels can be called
+        return _make_core(system, structure, found).values
+    return found.values

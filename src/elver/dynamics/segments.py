@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.lie_schemes import JOINT, LieScheme, lie_scheme
+from elver.dynamics.structure import Structure
 from elver.environment import (
     DistributedWrench,
     Feedback,
@@ -28,9 +30,10 @@ from elver.environment import (
     PointWrench,
     SlidingFriction,
 )
+from elver.errors import BadInput
 from elver.lie import se3
 from elver.mechanism import Branch, Frame, Joint
-from elver.rods import Grid, Rod
+from elver.rods import Grid, GridPlan, Place, Rod, filled, planned
 from elver.system import System
 
 __all__ = ["RodFrames", "Segments", "floats", "ints", "places"]
@@ -52,28 +55,36 @@ class RodFrames:
 class Segments:
     """Frames, segments and intervals of a mechanism, in the order in which they grow from the root.
 
-    Frames that coincide are one, for speed. ``apart`` gives each part a frame of its own where it is joined, and
-    another to whatever acts at a point, so that the wrench that passes can be read there.
+    Parts without an offset between them share a frame, for speed. ``apart`` gives each part a frame of its own where it
+    is joined, and another to whatever acts at a point, so that the wrench that passes can be read there. With a
+    ``structure``, nodes and offsets are those that it has.
     """
 
-    def __init__(self, system: System, *, apart: bool = False) -> None:
-        self.system, self.apart = system, apart
-        self.inertia: list[Array] = [np.zeros((6, 6))]
+    def __init__(self, system: System, structure: Structure | None = None, *, apart: bool = False) -> None:
+        self.system, self.structure, self.apart = system, structure, apart
         self.segments: list[tuple[int, int, int, int, int, int]] = []
         self.active: list[tuple[list[int], list[int]]] = []  # free strains, first own coordinate of each
-        self.rest: list[Array] = []  # per interval (moments, 6)
-        self.phi: list[Array] = []  # per interval (moments, coordinates)
+        self.rest: list[Array] = []  # per segment (intervals, moments, 6)
+        self.phi: list[Array] = []  # per segment (intervals, moments, coordinates)
+        self.steps: dict[int, Array] = {}  # pose of each offset, by its interval
+        self.offsets: list[bool] = []  # which of the places where one may be have one
+        self.masses: list[tuple[Any, Array]] = []  # frames, and inertia that is added there
         self.schemes: list[tuple[LieScheme, int]] = []  # with the sign of the exponent
         self.rods: dict[Rod, RodFrames] = {}
         self.bodies: dict[RigidBody, int] = {}
         self.sites: dict[PointWrench, int] = {}  # where point loads act
         self.joints: dict[Joint, tuple[int, int]] = {}  # joint frames of the tree: on the parent, on the child
         self.ties: dict[int, int] = {}  # frame at which something acts, if apart, by the frame of the part
-        self.grids = _grids(system)
+        self.frames = 1
+        self.plans, self.grids = _grids(system, structure)
 
     @property
-    def frames(self) -> int:
-        return len(self.inertia)
+    def inertia(self) -> Array:
+        """Inertia of bodies and rods at their frames, (frames, 6, 6)."""
+        found = np.zeros((self.frames, 6, 6))
+        for frames, M in self.masses:
+            found[frames] += M
+        return found
 
     def frame_of(self, frame: Frame) -> int:
         """Frame of a part or section; 0 for the world, which is the base of the tree unless that floats."""
@@ -93,91 +104,107 @@ class Segments:
             self._branch(branch)
         for load in self.system.loads:
             if isinstance(load, PointWrench):
-                self.sites[load] = self._offset(self.frame_of(load.site), load.site.g)
+                site = load.site
+                self.sites[load] = self._offset(self.frame_of(site), site.g, site.shifted, load.name)
         if self.apart:
             at = {self.frame_of(frame) for frame in _tied(self.system)}
-            self.ties = {f: self._offset(f, np.eye(4)) for f in sorted(at)}
+            self.ties = {f: self._shift(f, np.eye(4)) for f in sorted(at)}
 
     def _branch(self, branch: Branch) -> None:
         joint, sign = branch.joint, -1.0 if branch.reverse else 1.0
+        parent, child, turned = branch.parent, branch.child, joint.axis != "z"
         axes = se3.pose(joint.axes, np.zeros(3))
-        at = before = self._offset(self.frame_of(branch.parent), branch.parent.g @ axes)
+        at = before = self._offset(self.frame_of(parent), parent.g @ axes, parent.shifted or turned, joint.name)
         if joint.n:
             first = self.system.blocks[joint][0]
             component = [c for factor in joint.motion for c in factor]
             factors = np.split(np.eye(joint.n), np.cumsum([len(factor) for factor in joint.motion])[:-1])
-            phi = [sign * own.sum(axis=0, keepdims=True) for own in (factors[::-1] if branch.reverse else factors)]
-            rest = [np.zeros((1, 6))] * len(phi)
+            phi = np.array([[sign * own.sum(axis=0)] for own in (factors[::-1] if branch.reverse else factors)])
+            rest = np.zeros((len(phi), 1, 6))
             at = self._segment(at, rest, phi, first, joint.n, (JOINT, 1), component, list(range(joint.n + 1)))
         self.joints[joint] = before, at
-        at = self._offset(at, axes.T @ se3.inverse(branch.child.g))
-        self._place(branch.child, at)
+        at = self._offset(at, axes.T @ se3.inverse(child.g), child.shifted or turned, joint.name)
+        self._place(child, at)
 
-    def _offset(self, at: int, g: Array) -> int:
-        """Frame at a constant pose ``g`` from the frame ``at``."""
-        if not self.apart and np.allclose(g, np.eye(4), rtol=0.0, atol=1e-15):
-            return at
-        return self._segment(at, [se3.log(g)[None]], [np.zeros((1, 0))], 0, 0, (JOINT, 1), [], [0])
+    def _offset(self, at: int, g: Array, shifted: bool, who: str | None) -> int:
+        """Frame at a constant pose ``g`` from the frame ``at``; that one itself where nothing is ``shifted``."""
+        if self.structure is not None:
+            known = self.structure.offsets
+            wanted, shifted = shifted, known[len(self.offsets)] if len(self.offsets) < len(known) else shifted
+            if wanted and not shifted and np.any(g != np.eye(4)):
+                raise BadInput(
+                    f"{who!r} has an offset that the structure has no room for: give a pose, be it zero, where the "
+                    "structure is made"
+                )
+        self.offsets.append(shifted)
+        return self._shift(at, g) if shifted or self.apart else at
+
+    def _shift(self, at: int, g: Array) -> int:
+        self.steps[self.frames - 1] = g
+        return self._segment(at, np.zeros((1, 1, 6)), np.zeros((1, 1, 0)), 0, 0, (JOINT, 1), [], [0])
 
     def _place(self, frame: Frame, at: int) -> None:
         """Put the part of ``frame`` into the tree, its section or body frame at the frame ``at``."""
         part = frame.part
         if isinstance(part, RigidBody):
             self.bodies[part] = at
-            self.inertia[at] = self.inertia[at] + part.M
+            self.masses.append((at, part.M))
             return
         assert isinstance(part, Rod)
         grid, scheme = self.grids[part], lie_scheme(part)
         first, n = self.system.blocks[part]
         rest, phi = _moments(part, grid.s, scheme)
         active = [c for c in range(6) if part.counts[c]]
-        starts = np.concatenate([[0], np.cumsum([part.counts[c] for c in active])]).astype(int).tolist()
+        starts = [0, *accumulate(part.counts[c] for c in active)]
         own = np.zeros(grid.s.size, dtype=np.int64)
         root = grid.index(frame.s)
         own[root] = at
         if root < grid.s.size - 1:
             begin = self.frames
-            self._segment(at, list(rest[root:]), list(phi[root:]), first, n, (scheme, 1), active, starts)
+            self._segment(at, rest[root:], phi[root:], first, n, (scheme, 1), active, starts)
             own[root + 1 :] = np.arange(begin, self.frames)
         if root > 0:
             begin = self.frames
             back = slice(root - 1, None, -1)
-            self._segment(at, list(rest[back]), list(phi[back]), first, n, (scheme, -1), active, starts)
+            self._segment(at, rest[back], phi[back], first, n, (scheme, -1), active, starts)
             own[back] = np.arange(begin, self.frames)
-        lumped = (grid.weights[:, None] * part.inertia(grid.s))[:, :, None] * np.eye(6)
-        for f, M in zip(own, lumped, strict=True):
-            self.inertia[f] = self.inertia[f] + M
+        self.masses.append((own, (grid.weights[:, None] * part.inertia(grid.s))[:, :, None] * np.eye(6)))
         self.rods[part] = RodFrames(grid.s, grid.weights, own, grid.ends, root)
 
     def _segment(
-        self, parent: int, rest: list[Array], phi: list[Array], first: int, count: int,
+        self, parent: int, rest: Array, phi: Array, first: int, count: int,
         scheme: tuple[LieScheme, int], active: list[int], starts: list[int],
     ) -> int:  # fmt: skip
         """A new segment; returns its last frame."""
         if scheme not in self.schemes:
             self.schemes.append(scheme)
         poly = self.schemes.index(scheme)
-        self.segments.append((parent, len(self.rest), len(rest), first, count, poly))
+        self.segments.append((parent, self.frames - 1, len(rest), first, count, poly))
         self.active.append((active, starts))
-        self.rest += rest
-        self.phi += phi
-        self.inertia += [np.zeros((6, 6))] * len(rest)
+        self.rest.append(rest)
+        self.phi.append(phi)
+        self.frames += len(rest)
         return self.frames - 1
 
     # Arrays -------------------------------------------------------------------------------------------------
 
     def strains(self, most: int) -> dict[str, Any]:
         """Moments of all intervals, padded to one size, and the free strains of all segments."""
-        segments = self.segments
-        moments = max(len(r) for r in self.rest) if self.rest else 1
-        rest = np.zeros((len(self.rest), moments, 6))
-        phi = np.zeros((len(self.rest), moments, max(most, 1)))
-        for i, (r, f) in enumerate(zip(self.rest, self.phi, strict=True)):
-            rest[i, : len(r)] = r
-            phi[i, : len(f), : f.shape[1]] = f
-        bend = np.zeros((len(self.rest), 12), dtype=np.int64)
-        for (_, first, count, _, n, _), (_, starts) in zip(segments, self.active, strict=True):
-            bend[first : first + count] = windows(np.any(phi[first : first + count, :, :n] != 0.0, axis=1), starts)
+        segments, intervals = self.segments, self.frames - 1
+        moments = max((block.shape[1] for block in self.rest), default=1)
+        rest = np.zeros((intervals, moments, 6))
+        phi = np.zeros((intervals, moments, max(most, 1)))
+        bend = np.zeros((intervals, 12), dtype=np.int64)
+        for k, (_, first, count, _, n, _) in enumerate(segments):
+            own, starts, r, f = slice(first, first + count), self.active[k][1], self.rest[k], self.phi[k]
+            rest[own, : r.shape[1]] = r
+            phi[own, : f.shape[1], :n] = f
+            bend[own] = windows(np.any(f != 0.0, axis=1), starts)
+        fixed = np.zeros((intervals, 4, 3))
+        if self.steps:
+            at, g = list(self.steps), np.array(list(self.steps.values()))
+            rest[at, 0] = se3.log(g)
+            fixed[at, :3], fixed[at, 3] = g[:, :3, :3], g[:, :3, 3]
         active = np.zeros((max(len(segments), 1), 7), dtype=np.int64)
         slot_start = np.zeros_like(active)
         for k, (strains, starts) in enumerate(self.active):
@@ -186,35 +213,21 @@ class Segments:
             slot_start[k] = [*starts, *[starts[-1]] * (7 - len(starts))]
         component = np.zeros(self.system.n, dtype=np.int64)
         for part, (first, count) in self.system.blocks.items():
-            own = part.component if isinstance(part, Rod) else [c for factor in part.motion for c in factor]
-            component[first : first + count] = own
+            moved = part.component if isinstance(part, Rod) else [c for factor in part.motion for c in factor]
+            component[first : first + count] = moved
         return {
-            "active": ints(active),
-            "component": ints(component),
-            "slot_start": ints(slot_start),
-            "fixed": floats(_steps(self.rest)),
-            "rest": floats(rest),
-            "phi": floats(phi),
-            "bend": ints(bend),
+            "active": active,
+            "component": component,
+            "slot_start": slot_start,
+            "fixed": fixed,
+            "rest": rest,
+            "phi": phi,
+            "bend": bend,
         }
 
     def polynomials(self) -> dict[str, Any]:
-        """Tables of the Lie polynomials in use; a segment that runs backward negates the last operation."""
-        operations = max([len(scheme.operations) for scheme, _ in self.schemes] + [1])
-        moments = max([len(scheme.moments) for scheme, _ in self.schemes] + [1])
-        many = max(len(self.schemes), 1)
-        pair = np.zeros((many, operations, 2), dtype=np.int64)
-        beta = np.zeros((many, operations))
-        linear = np.zeros((many, operations, moments + operations))
-        size = np.ones((many, 2), dtype=np.int64)
-        for p, (scheme, sign) in enumerate(self.schemes):
-            size[p] = len(scheme.moments), len(scheme.operations)
-            for o, (bracket, a, b, weights) in enumerate(scheme.operations):
-                factor = sign if o == len(scheme.operations) - 1 else 1
-                pair[p, o], beta[p, o] = (a, b), factor * bracket
-                for j, weight in weights.items():
-                    linear[p, o, j] = factor * weight
-        return {"poly_size": size, "poly_pair": pair, "poly_beta": beta, "poly_linear": linear}
+        """Tables of the Lie polynomials in use."""
+        return _polynomials(tuple(self.schemes))
 
     def paths(self, tied: Iterable[Sequence[int]]) -> dict[str, Any]:
         """Unknowns that move each segment, and slots where columns are wanted again: at parents and frames ``tied``."""
@@ -268,35 +281,63 @@ class Segments:
         return found
 
 
-def places(system: System) -> tuple[dict[Rod, list[float]], dict[Rod, list[float]]]:
-    """Arc lengths [m] on each rod where a pose is wanted (loads, joints, guides), and where actions begin or end."""
+def places(system: System) -> tuple[dict[Rod, list[Place]], dict[Rod, list[Place]]]:
+    """Places on each rod where a pose is wanted (loads, joints, guides), and where actions begin or end."""
     mechanism = system.mechanism
-    stations: dict[Rod, list[float]] = {rod: [] for rod in mechanism.rods}
-    breaks: dict[Rod, list[float]] = {rod: [] for rod in mechanism.rods}
-    frames = [mechanism.tree.root, *(frame for joint in mechanism.joints for frame in (joint.a, joint.b))]
-    frames += [mechanism.held(hold) for hold in mechanism.holds]
-    frames += [load.frame for load in system.loads if isinstance(load, SlidingFriction | Feedback)]
-    for frame in frames:
-        if isinstance(frame.part, Rod):
-            stations[frame.part].append(frame.s)
+    stations: dict[Rod, list[Place]] = {rod: [] for rod in mechanism.rods}
+    breaks: dict[Rod, list[Place]] = {rod: [] for rod in mechanism.rods}
+    frames: list[tuple[Frame, str | None]] = [(mechanism.tree.root, "the root of the tree")]
+    frames += [(frame, joint.name) for joint in mechanism.joints for frame in (joint.a, joint.b)]
+    frames += [(mechanism.held(hold), hold.label) for hold in mechanism.holds]
+    frames += [(load.frame, load.name) for load in system.loads if isinstance(load, SlidingFriction | Feedback)]
     for part in system.channels:
         if isinstance(part, PointWrench) and isinstance(part.part, Rod):
-            stations[part.part].append(part.position)
+            stations[part.part].append(Place(part.position, part.name))
         elif isinstance(part, DistributedWrench | Muscle):
-            breaks[part.rod] += part.breaks
+            breaks[part.rod] += [Place(s, part.name) for s in part.breaks]
         elif isinstance(part, Tendon | SpooledTendon | Pressure):
             for rod in part.rods:
-                breaks[rod] += part.breaks_on(rod)
-            for guide in (guide for span in part.spans for guide in span):
-                if isinstance(guide.part, Rod):
-                    stations[guide.part].append(guide.s)
+                breaks[rod] += [Place(s, part.name) for s in part.breaks_on(rod)]
+            frames += [(guide, part.name) for span in part.spans for guide in span]
+    for frame, who in frames:
+        if isinstance(frame.part, Rod):
+            stations[frame.part].append(Place(frame.s, str(who)))
     return stations, breaks
 
 
-def _grids(system: System) -> dict[Rod, Grid]:
+def _grids(system: System, structure: Structure | None) -> tuple[tuple[GridPlan, ...], dict[Rod, Grid]]:
     """Nodes of each rod, with those where a pose is wanted or where a field along the rod jumps."""
     stations, breaks = places(system)
-    return {rod: rod.grid_with(stations=stations[rod], breaks=breaks[rod]) for rod in system.mechanism.rods}
+    plans: list[GridPlan] = []
+    grids: dict[Rod, Grid] = {}
+    for k, rod in enumerate(system.mechanism.rods):
+        at, cuts = stations[rod], breaks[rod]
+        plans.append(planned(rod.elements, at, cuts) if structure is None else structure.grids[k])
+        try:
+            grids[rod] = filled(plans[-1], rod.elements, at, cuts)
+        except BadInput as error:
+            raise BadInput(f"rod {rod.name!r}: {error}; structure_of(system) finds its own") from None
+    return tuple(plans), grids
+
+
+@cache
+def _polynomials(schemes: tuple[tuple[LieScheme, int], ...]) -> dict[str, Any]:
+    """Tables of Lie polynomials; a segment that runs backward negates the last operation."""
+    operations = max([len(scheme.operations) for scheme, _ in schemes] + [1])
+    moments = max([len(scheme.moments) for scheme, _ in schemes] + [1])
+    many = max(len(schemes), 1)
+    pair = np.zeros((many, operations, 2), dtype=np.int64)
+    beta = np.zeros((many, operations))
+    linear = np.zeros((many, operations, moments + operations))
+    size = np.ones((many, 2), dtype=np.int64)
+    for p, (scheme, sign) in enumerate(schemes):
+        size[p] = len(scheme.moments), len(scheme.operations)
+        for o, (bracket, a, b, weights) in enumerate(scheme.operations):
+            factor = sign if o == len(scheme.operations) - 1 else 1
+            pair[p, o], beta[p, o] = (a, b), factor * bracket
+            for j, weight in weights.items():
+                linear[p, o, j] = factor * weight
+    return {"poly_size": size, "poly_pair": pair, "poly_beta": beta, "poly_linear": linear}
 
 
 def _tied(system: System) -> list[Frame]:
@@ -331,14 +372,6 @@ def windows(used: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.int64]
         found[:, 2 * k] = low + np.where(some, own.argmax(axis=1), 0)
         found[:, 2 * k + 1] = np.where(some, high - own[:, ::-1].argmax(axis=1), low)
     return found
-
-
-def _steps(rest: list[Array]) -> Array:
-    """Rows of R, then p, of each interval at rest with one moment, (intervals, 4, 3); none is wanted of others."""
-    if not rest:
-        return np.zeros((0, 4, 3))
-    g = se3.exp(np.array([moments[0] for moments in rest]))
-    return np.concatenate([g[:, :3, :3], g[:, None, :3, 3]], axis=1)
 
 
 def ints(values: Any) -> NDArray[np.int64]:

@@ -34,8 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
+from elver.dynamics.assembly import Assembly
 from elver.dynamics.core import Core
 from elver.dynamics.states import Arrays
+from elver.dynamics.structure import Structure
 from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, Morison, PointWrench
 from elver.errors import BadInput, ElverWarning
 from elver.kernels import entry, gauss, one_step, rest
@@ -229,14 +231,14 @@ class SpectralCore(Core):
     plain Python, with this residual and tangent.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, structure: Structure | None = None, assembly: Assembly | None = None) -> None:
         if wet := [load.name for load in system.loads if isinstance(load, Morison | Lighthill | Buoyancy)]:
             raise BadInput(f"{wet[0]!r}: Spectral integration knows no water; use Magnus(order=6), the default")
         if any(rod.material.mass_damping for rod in system.mechanism.rods):
             raise BadInput("mass_damping: Spectral integration does not know it; use Magnus(order=6), the default")
         ensure(("spectral",), "forces on strains", 5)
         self.elements, self.stations = discretise(system)
-        super().__init__(system)
+        super().__init__(system, structure, assembly)
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""

@@ -33,7 +33,8 @@ class Water:
     def __init__(self, system: System, tree: Segments) -> None:
         self.tree = tree
         self.added = np.zeros((tree.frames, 6, 6))
-        self.weight = np.array([(M[3, 3], M[2, 4], M[0, 5], M[1, 3]) for M in tree.inertia])
+        M = self.inertia = tree.inertia
+        self.weight = np.stack([M[:, 3, 3], M[:, 2, 4], M[:, 0, 5], M[:, 1, 3]], axis=1)
         self.frame: list[tuple[int, int]] = []  # frame and law of each strip
         self.pose: list[Array] = []  # (4, 3)
         self.strip: list[Array] = []  # (10,)
@@ -53,8 +54,10 @@ class Water:
         if isinstance(part, Rod):
             at = self.tree.rods[part]
             half_axes = part.section.half_widths(at.s, part.length)
-            for f, ds, added, drag in zip(at.frames, at.weights, fluid.added(*half_axes), _drag(fluid, half_axes)):
-                self._add(fluid, int(f), np.vstack([np.eye(3), np.zeros(3)]), fluid.law, ds * added, ds * drag)
+            added, drag = fluid.added(*half_axes), _drag(fluid, half_axes)
+            for k in np.flatnonzero(at.weights > 0.0):
+                ds, pose = at.weights[k], np.vstack([np.eye(3), np.zeros(3)])
+                self._add(fluid, int(at.frames[k]), pose, fluid.law, ds * added[k], ds * drag[k])
             return
         outline = Outline.of(part)
         points, weights = np.polynomial.legendre.leggauss(fluid.stations if isinstance(fluid, Morison) else 2)
@@ -79,8 +82,6 @@ class Water:
     def _add(
         self, fluid: Morison | Lighthill, frame: int, pose: Array, law: int, added: Array, drag: Array
     ) -> None:
-        if not np.any(added) and not np.any(drag):
-            return
         self.frame.append((frame, law))
         self.pose.append(pose)
         self.strip.append(np.concatenate([drag, added, fluid.flow]))

@@ -37,7 +37,8 @@ __all__ = ["Recorder"]
 Array: TypeAlias = NDArray[Any]
 
 _WRITE_SECONDS = 0.2  # at least, between two pieces of a file,
-_WRITE_SHARE = 10.0  # and so many times what the last one took
+_WRITE_SHARE = 10.0  # and so many times what the last one took;
+_WRITE_FIRST = 5.0  # so many times as long until the first, which costs more than a short run: that one is written once
 _KEPT = ("time", "q", "base", "twist", "multipliers", "inputs", "iterations")
 
 
@@ -74,7 +75,7 @@ class Recorder:
         self.ledger = Ledger(system, march.core, method.order)
         self.step, self.method = step, method
         self.file = None if file is None else RunFile(file)
-        self.due = clock.perf_counter() + _WRITE_SECONDS  # when the file gets its next piece
+        self.due = clock.perf_counter() + _WRITE_FIRST * _WRITE_SECONDS  # when the file gets its next piece
         self.trouble: CannotWrite | None = None
         self.attributes = {
             "title": system.title or f"elver simulation of {', '.join(part.name for part in system.mechanism.parts)}",

@@ -134,7 +134,7 @@ class ModelWriter(_Encoder):
         if type(item).__name__ != "Frame":
             return self.encode(item, path, ())
         part = item.part if isinstance(item.part, str) else self.encode(item.part, path, ())
-        if np.array_equal(item.g, np.eye(4)):
+        if not item.shifted:
             return part if item.at is None else [part, item.at]
         return {"part": part, **({} if item.at is None else {"at": item.at}), "pose": self.encode(item.pose, path, ())}
 

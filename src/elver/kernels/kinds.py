@@ -45,13 +45,17 @@ class Signature(NamedTuple):
 Kind: TypeAlias = str | Record | Signature
 
 
-def array_kind(array: NDArray[Any]) -> str:
-    """Kind of an array; TypeError where it is not one that kernels take."""
-    scalar = _SCALARS.get(array.dtype) if isinstance(array, np.ndarray) else None
-    if scalar is None or not array.flags.carray or array.ndim == 0:
+_KINDS = {(dtype, n): f"{scalar}[{':,' * (n - 1)}::1]" for dtype, scalar in _SCALARS.items() for n in range(1, 9)}
+
+
+def array_kind(array: NDArray[Any], *, written: bool = True) -> str:
+    """Kind of an array; TypeError where it is not one that kernels take, and write to unless they only read it."""
+    kind = _KINDS.get((array.dtype, array.ndim)) if isinstance(array, np.ndarray) else None
+    if kind is None or not (array.flags.carray if written else array.flags.c_contiguous):
         what = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        raise TypeError(f"kernels take writable C-contiguous arrays of float64 or int64, not {what}")
-    return f"{scalar}[{':,' * (array.ndim - 1)}::1]"
+        wanted = "writable C-contiguous" if written else "C-contiguous"
+        raise TypeError(f"kernels take {wanted} arrays of float64 or int64, not {what}")
+    return kind
 
 
 def record_of(value: Any) -> Record:

@@ -22,14 +22,16 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
+from numpy.typing import NDArray
 
 from elver.kernels.cache import cache_folder
 
-__all__ = ["Code", "Loaded", "is_stored", "load", "read", "write"]
+__all__ = ["Code", "Loaded", "address_of", "is_stored", "load", "read", "write"]
 
 _NUMBERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "f8": (ctypes.c_double, float), "i8": (ctypes.c_int64, index), "b1": (ctypes.c_int64, bool),
 }  # fmt: skip
+_HEADER = object.__basicsize__  # of what Python keeps of any value; in an array the address of its numbers follows
 _RESULTS: dict[str, Callable[[float], Any]] = {"f8": float, "i8": int, "b1": bool}
 
 
@@ -170,6 +172,11 @@ def _caller(code: Code, border: int) -> Callable[..., Any]:
         return call
     place, _, convert = numbers[0] if numbers else (0, None, float)
     return plain
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Where the numbers of an array are: ``array.ctypes.data``, read ten times quicker from the array's own header."""
+    return ctypes.c_ssize_t.from_address(id(array) + _HEADER).value
 
 
 def _refusal(code: Code, status: int, arguments: tuple[Any, ...]) -> Exception:

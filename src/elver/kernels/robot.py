@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.kernels.kinds import Record, array_kind, record_of
-from elver.kernels.load import load
+from elver.kernels.load import address_of, load
 from elver.kernels.program import Program, Work, smallest_program, work_for
 from elver.kernels.warmup import ensure
 
@@ -59,13 +59,18 @@ def robot_of(program: Program, work: Work) -> NDArray[np.int64]:
 
 
 def table_of(named: tuple[Record, ...], *values: Any) -> NDArray[np.int64]:
-    """Addresses and shapes of all arrays, which must have the layout that the kernels were compiled for."""
+    """Addresses and shapes of all arrays, which must have the layout that the kernels were compiled for.
+
+    Those of a Program are only read, and may be read-only.
+    """
     words: list[int] = []
     for value, record in zip(values, named, strict=True):
-        for array, (name, kind) in zip(value, record.fields.items(), strict=True):
-            if array_kind(array) != kind:
-                raise TypeError(f"{type(value).__name__}.{name} is {array_kind(array)}: the kernels want {kind}")
-            words += [array.ctypes.data, *array.shape]
+        written = not isinstance(value, Program)
+        for k, (array, kind) in enumerate(zip(value, record.kinds, strict=True)):
+            found = array_kind(array, written=written)
+            if found != kind:
+                raise TypeError(f"{type(value).__name__}.{value._fields[k]} is {found}: the kernels want {kind}")
+            words += (address_of(array), *array.shape)
     return np.array(words, dtype=np.int64)
 
 

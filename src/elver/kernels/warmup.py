@@ -48,6 +48,7 @@ GROUPS = {
 COMMON = ("tangent", "residual", "statics")
 """What any robot needs, beside terms and methods that it asks for."""
 
+_ensured: set[str] = set()  # groups that this process has looked for
 _COMMAND = "import sys; sys.path.insert(0, sys.argv[1]); from elver.kernels.build import work; work()"
 
 
@@ -99,9 +100,11 @@ def compile_kernels(kernels: Iterable[str]) -> None:
 
 def ensure(groups: Iterable[str], what: str, seconds: int) -> None:
     """Compile ``groups`` at their first use, saying in one line ``what`` is compiled and for how long."""
-    if not is_warm(groups):
+    waiting = tuple(group for group in groups if group not in _ensured)  # a look at the files is not for nothing
+    if waiting and not is_warm(waiting):
         print(
             f"elver: compiling {what} for this machine, once (about {seconds} s; 'elver warmup' does it ahead) ...",
             file=sys.stderr, flush=True,
         )  # fmt: skip
-        warmup(groups)
+        warmup(waiting)
+    _ensured.update(waiting)

@@ -37,7 +37,7 @@ class Frame:
     pose: ArrayLike | None = None
 
     def __repr__(self) -> str:
-        offset = np.asarray(self.pose, dtype=float)[:3, 3]
+        offset = self.g[:3, 3]
         return f"Frame on {self.label}" + (f", offset {place(offset)}" if np.any(offset) else "")
 
     def __post_init__(self) -> None:
@@ -61,10 +61,12 @@ class Frame:
             raise BadInput(
                 f"frame on {self.label}: at = {describe(self.at)} is for rods; give pose=(x, y, z) in m instead"
             )
+        if self.pose is None:
+            return
         g = np.eye(4)
-        if self.pose is not None and np.shape(self.pose) == (3,):
+        if np.shape(self.pose) == (3,):
             g[:3, 3] = finite(f"position on {self.label}", self.pose, (3,), "m")
-        elif self.pose is not None:
+        else:
             g = check_pose(f"pose on {self.label}", self.pose)
         object.__setattr__(self, "pose", tuple(map(tuple, g.tolist())))
 
@@ -83,7 +85,12 @@ class Frame:
     @property
     def g(self) -> Array:
         """Offset of this frame in the axes of its section, body or world, (4, 4)."""
-        return np.array(self.pose)
+        return np.eye(4) if self.pose is None else np.array(self.pose)
+
+    @property
+    def shifted(self) -> bool:
+        """True where an offset was given, be it zero: designs of one robot differ in its numbers only."""
+        return self.pose is not None
 
     @property
     def label(self) -> str:

@@ -10,9 +10,10 @@ from elver.rods.basis import (
     StrainBasis,
 )
 from elver.rods.fields import Stepped, Taper
+from elver.rods.grid import Grid, GridPlan, Place, filled, planned
 from elver.rods.material import Material
 from elver.rods.pieces import Piecewise
-from elver.rods.rod import STRAIN_SYMBOLS, Grid, Rod
+from elver.rods.rod import STRAIN_SYMBOLS, Rod
 from elver.rods.section import (
     Circle,
     CrossSection,
@@ -33,12 +34,14 @@ __all__ = [
     "CrossSection",
     "Ellipse",
     "Grid",
+    "GridPlan",
     "Legendre",
     "Magnus",
     "Material",
     "Piecewise",
     "PiecewiseConstant",
     "PiecewiseLinear",
+    "Place",
     "Rectangle",
     "Rod",
     "RungeKuttaMuntheKaas",
@@ -51,5 +54,7 @@ __all__ = [
     "StrainBasis",
     "Taper",
     "Tube",
+    "filled",
+    "planned",
     "rectangle_torsion_constant",
 ]

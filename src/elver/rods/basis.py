@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -162,6 +162,12 @@ class _Polynomials:
         return np.empty(0)
 
 
+@lru_cache(maxsize=16)
+def _legendre(x: bytes, degree: int) -> Array:
+    """P_0 ... P_degree at numbers given as bytes: strains of one rod, which have the same nodes, ask one by one."""
+    return np.asarray(legvander(np.frombuffer(x), degree), dtype=float)
+
+
 @brief
 @dataclass(frozen=True)
 class Legendre(_Polynomials):
@@ -169,8 +175,8 @@ class Legendre(_Polynomials):
 
     def functions(self, component: int, s: Array, length: float) -> Array:
         """P_0 ... P_{n-1} of x = 2 s / L - 1: (len(s), n)."""
-        n = self.counts[component]
-        return np.asarray(legvander(2.0 * s / length - 1.0, max(n - 1, 0))[:, :n], dtype=float)
+        x = 2.0 * s / length - 1.0
+        return _legendre(x.tobytes(), self.degree)[:, : self.counts[component]].copy()
 
 
 @brief

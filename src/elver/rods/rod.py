@@ -30,17 +30,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, finite, positive
 from elver.rods.basis import StrainBasis
 from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_name, is_plain, numbers, sample
+from elver.rods.grid import Elements, Grid, Place, filled, planned, same_place
 from elver.rods.jumps import find_jumps, warn_of_jumps
 from elver.rods.material import Material
 from elver.rods.pieces import broken
@@ -56,43 +55,15 @@ from elver.rods.section import (
 from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
 from elver.slips import check_proportions, without_dimensions
 from elver.values import Carried
-from elver.words import brief, describe, shown
+from elver.words import describe, shown
 
-__all__ = ["Grid", "Rod", "STRAIN_SYMBOLS"]
+__all__ = ["Rod", "STRAIN_SYMBOLS"]
 
 STRAIN_SYMBOLS = ("K_x", "K_y", "K_z", "G_x", "G_y", "G_z")
 """Symbols of the six strains as they appear in the names of coordinates."""
 
 _DEFAULT_INTEGRATION = Magnus(order=6)
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-
-
-@brief
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """Nodes along a rod: ``s`` [m] strictly increasing from 0 to L, ``weights`` [m] that sum to L."""
-
-    s: Array
-    weights: Array
-    ends: Array
-    """Ends of the elements [m], from 0 to L: the points of each are those of one Gauss-Legendre rule."""
-
-    @property
-    def quadrature(self) -> NDArray[np.bool_]:
-        """Which nodes are quadrature points; the others have weight zero."""
-        return self.weights > 0.0
-
-    def index(self, s: float) -> int:
-        """Index of the node at ``s`` [m], which must be one of the nodes."""
-        nearest = int(np.argmin(np.abs(self.s - s)))
-        if abs(self.s[nearest] - s) > _same(self.s[-1]):
-            raise BadInput(f"no node at s = {s:g} m; ask for it with rod.grid_with(stations=[{s:g}])")
-        return nearest
-
-
-def _same(length: float) -> float:
-    """Distance [m] below which two nodes are one: far above rounding, far below any spacing in use."""
-    return 1e-10 * length
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +152,7 @@ class Rod(Carried):
         breaks = finite("breaks", np.atleast_1d(np.asarray(self.breaks, dtype=float)), (-1,), "m")
         given = sorted(set(breaks.tolist()))  # np.unique would import masked arrays
         for s in (*given, *breaks_of(self.rest), *section_breaks(self.section)):
-            if not _same(self.length) < s < self.length - _same(self.length):
+            if not same_place(self.length) < s < self.length - same_place(self.length):
                 raise BadInput(
                     f"break at s = {s:g} m is not inside the rod {self.name!r}: choose it between 0 and "
                     f"{self.length:g} m"
@@ -379,29 +350,17 @@ class Rod(Carried):
         it is. ``breaks`` are positions where a field jumps (the end of a tendon): elements are divided there,
         and each part has points in proportion to its length, no fewer than degree + 3.
         """
-        L, own = self.length, self._ends
-        ends = np.array([0.0, *own, L])
-        degree = int(self.expansion.degree)
-        points: list[Array] = []
-        weights: list[Array] = []
-        nodes: list[float] = list(ends)
-        borders: list[float] = [0.0]
-        further = _inside(self._positions(breaks), ends)
-        for a, b, n in zip(ends[:-1], ends[1:], self._points_per_element(len(ends) - 1), strict=True):
-            cuts = np.array([a, *further[(further > a) & (further < b)], b])
-            nodes.extend(cuts[1:-1])
-            borders.extend(cuts[1:])
-            for c, d in pairwise(cuts):
-                m = n if len(cuts) == 2 else max(int(np.ceil(n * (d - c) / (b - a))), degree + 3)
-                x, w = _gauss(m)
-                points.append(0.5 * ((d - c) * x + c + d))
-                weights.append(0.5 * (d - c) * w)
-        s = np.concatenate([np.array(nodes), *points])
-        w = np.concatenate([np.zeros(len(nodes)), *weights])
-        extra = _inside(self._positions(stations), s)
-        s, w = np.concatenate([s, extra]), np.concatenate([w, np.zeros(extra.size)])
-        order = np.argsort(s)
-        return Grid(_frozen(s[order]), _frozen(w[order]), _frozen(np.array(borders)))
+        at, cuts = self._places(stations), self._places(breaks)
+        return filled(planned(self.elements, at, cuts), self.elements, at, cuts)
+
+    @cached_property
+    def elements(self) -> Elements:
+        """Smooth elements with their quadrature points: those of the basis, on each piece of the rod."""
+        assert self.nodes is not None  # set by __post_init__
+        ends = (0.0, *self._ends.tolist(), self.length)
+        each, rest = divmod(self.nodes, len(ends) - 1)
+        points = tuple(each + (k < rest) for k in range(len(ends) - 1))
+        return Elements(ends, points, int(self.expansion.degree) + 3)
 
     @cached_property
     def _ends(self) -> Array:
@@ -410,31 +369,19 @@ class Rod(Carried):
         breaks = np.array(self.piece_ends[1:-1])
         return np.sort(np.concatenate([breaks, _inside(own, np.array([0.0, *breaks, self.length]))]))
 
-    def _positions(self, positions: Iterable[float]) -> Array:
+    def _places(self, positions: Iterable[float]) -> list[Place]:
         s = finite("positions of nodes", list(positions), (-1,), "m")
         if np.any((s < 0.0) | (s > self.length)):
             worst = s[np.argmax(np.abs(s - self.length / 2.0))]
             raise BadInput(f"node at s = {worst:g} m is outside the rod; stay within [0, {self.length:g}] m")
-        return np.sort(s)
-
-    def _points_per_element(self, elements: int) -> list[int]:
-        assert self.nodes is not None  # set by __post_init__
-        each, rest = divmod(self.nodes, elements)
-        return [each + (k < rest) for k in range(elements)]
-
-
-@cache
-def _gauss(points: int) -> tuple[Array, Array]:
-    """Gauss-Legendre points and weights on [-1, 1]; found once, since rods are built by the thousand in searches."""
-    x, w = leggauss(points)
-    return _frozen(x), _frozen(w)
+        return [Place(float(one)) for one in s]
 
 
 def _inside(positions: Array, existing: Array) -> Array:
     """Those positions that are not already nodes, each once."""
     kept: list[float] = []
     for s in positions:
-        if np.min(np.abs(np.concatenate([existing, kept]) - s)) > _same(existing.max()):
+        if np.min(np.abs(np.concatenate([existing, kept]) - s)) > same_place(existing.max()):
             kept.append(float(s))
     return np.array(kept)
 

@@ -312,7 +312,7 @@ def _percent(part: float) -> str:
 
 def _kinks(system: System, rod: Rod) -> list[float]:
     """Places [m] inside a rod where strains may jump or bend and its functions may not."""
-    found = [s for group in places(system) for s in group[rod]]
+    found = [place.s for group in places(system) for place in group[rod]]
     return sorted({round(s, 9) for s in found if min(abs(s - end) for end in rod.piece_ends) > 1e-9 * rod.length})
 
 

@@ -20,9 +20,9 @@ from elver.cli.bench import Row, cpu_time, row
 from elver.dynamics.core import core
 from elver.dynamics.states import arrays
 from elver.integrators.march import March
-from elver.kernels import entry
-from elver.kernels.repeat import repeat_accelerations, repeat_residual
-from elver.kernels.twin import twin_residual
+from elver.kernels.build import entry
+from elver.kernels.tree.repeat import repeat_accelerations, repeat_residual
+from elver.kernels.twin.tree import twin_residual
 
 HALF_AXES, HEAD, LINK, JOINTS, DENSITY = (0.065, 0.09), 0.4, 0.14, 12, 1000.0
 ACCURACY = 1e-9

@@ -15,9 +15,9 @@ import elver as ev
 from elver.cli.bench import Row, cpu_time, row
 from elver.dynamics.core import core
 from elver.dynamics.states import arrays
-from elver.kernels import entry
-from elver.kernels.repeat import repeat_residual, repeat_tangent
-from elver.kernels.twin import twin_residual
+from elver.kernels.build import entry
+from elver.kernels.tree.repeat import repeat_residual, repeat_tangent
+from elver.kernels.twin.tree import twin_residual
 
 ACCURACY = 1e-12
 CALLS = 200  # in one compiled loop

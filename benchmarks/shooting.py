@@ -15,8 +15,8 @@ import numpy as np
 import elver as ev
 from elver.cli.bench import Row, cpu_time, row
 from elver.lie import se3, so3
-from elver.optimal.indirect_dynamics import shooting_dynamics
-from elver.optimal.indirect_statics import solve_rod
+from elver.one_rod.shooting.dynamics import shooting_dynamics
+from elver.one_rod.shooting.statics import solve_rod
 
 STEEL = ev.Material(young=207e9, poisson=0.3, density=8000.0)
 LENGTH, STEP = 0.4, 1e-2

@@ -5,7 +5,7 @@
 For each system: `equilibrium` returns a stable (or neutral) shape, or says that it does not, by a warning or an error;
 what it calls stable is pushed at random and let go, and must come back to the same potential. The lowest of
 `equilibria` is compared with the lowest of ``--starts`` random starts by another method: for one rod multiple shooting
-(:func:`elver.optimal.solve_rod`), which has no strain functions; for frames, which it does not know, a penalty on the
+(:func:`elver.one_rod.solve_rod`), which has no strain functions; for frames, which it does not know, a penalty on the
 closures minimised by SciPy from as many random strains.
 """
 
@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 import elver as ev
 from elver.dynamics.core import core
 from elver.lie import so3
-from elver.optimal.problem import RodProblem
+from elver.one_rod.problem import RodProblem
 from elver.statics.equilibrium import Solver
 from elver.statics.moving import at_rest
 from elver.statics.search import Search

@@ -19,7 +19,7 @@ import numpy as np
 import elver as ev
 from elver.dynamics.core import core
 from elver.dynamics.states import arrays
-from elver.kernels import entry
+from elver.kernels.build import entry
 
 STEP, STEPS = 1e-3, 20  # s
 RADIUS = 3e-4

@@ -32,10 +32,10 @@ from scipy.optimize import brentq
 
 from elver.cli.gallery import metric
 from elver.lie import se3
-from elver.optimal.conjugate import conjugate_points
-from elver.optimal.direct import DirectSolution, direct_equilibrium
-from elver.optimal.indirect_statics import solve_rod
-from elver.optimal.problem import End, RodProblem
+from elver.one_rod.problem import End, RodProblem
+from elver.one_rod.shooting.conjugate import conjugate_points
+from elver.one_rod.shooting.statics import solve_rod
+from elver.one_rod.transcription.direct import DirectSolution, direct_equilibrium
 
 LENGTH, RADIUS, YOUNG, DENSITY = 0.3, 1.5e-3, 1.3e6, 1200.0  # m, m, Pa, kg/m³
 EI = YOUNG * np.pi * RADIUS**4 / 4.0

@@ -50,9 +50,9 @@ import elver as ev
 from elver.analytic.elliptic import second_kind
 from elver.cli.gallery import metric
 from elver.lie import se3, so3
-from elver.optimal.direct import DirectSolution, direct_equilibrium
-from elver.optimal.indirect_statics import solve_rod
-from elver.optimal.problem import End, RodProblem
+from elver.one_rod.problem import End, RodProblem
+from elver.one_rod.shooting.statics import solve_rod
+from elver.one_rod.transcription.direct import DirectSolution, direct_equilibrium
 
 GAMMA = 0.7
 SPATIAL = (0, 1, 2)

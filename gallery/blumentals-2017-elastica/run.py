@@ -50,9 +50,9 @@ from scipy.special import ellipe, ellipj, ellipk
 from elver.analytic.elliptic import second_kind
 from elver.cli.gallery import metric
 from elver.lie import se3
-from elver.optimal.conjugate import conjugate_points
-from elver.optimal.indirect_statics import RodSolution, solve_rod
-from elver.optimal.problem import End, RodProblem
+from elver.one_rod.problem import End, RodProblem
+from elver.one_rod.shooting.conjugate import conjugate_points
+from elver.one_rod.shooting.statics import RodSolution, solve_rod
 
 from .starts import METHODS, PROBLEMS, SINGLE, count, random_starts, single_shooting
 

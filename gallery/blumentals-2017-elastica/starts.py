@@ -3,7 +3,7 @@
 A start is a costate Λ(0) drawn at random, as in section 6.1.2 of the thesis, and the strain along the rod that follows
 from it; all methods but single shooting, which starts from the costate itself, are given that strain. Solved is a start
 from which a method returns an equilibrium that misses its ends by less than 1e-6 and whose imbalance, judged from the
-strain alone (:mod:`elver.optimal.balance`), is that of its truncation: below 1e-6 of the largest moment for shooting,
+strain alone (:mod:`elver.one_rod.balance`), is that of its truncation: below 1e-6 of the largest moment for shooting,
 the automatic choice; below 5 %, and 1e-3 at the ends, for thirty elements and for twelve functions.
 """
 
@@ -22,12 +22,12 @@ from scipy.interpolate import CubicSpline
 
 import elver as ev
 from elver.lie import se3, so3
-from elver.optimal.balance import Balance, balance
-from elver.optimal.conjugate import conjugate_points
-from elver.optimal.methods import RodShape
-from elver.optimal.problem import RodProblem
-from elver.optimal.shooting import March
-from elver.optimal.static_flow import StaticFlow
+from elver.one_rod.balance import Balance, balance
+from elver.one_rod.methods import RodShape
+from elver.one_rod.problem import RodProblem
+from elver.one_rod.shooting.conjugate import conjugate_points
+from elver.one_rod.shooting.multiple import March
+from elver.one_rod.shooting.static_flow import StaticFlow
 
 RADIUS = 0.01
 EXACT, TRUNCATED = (1e-6, 1e-6), (5e-2, 1e-3)  # imbalance as part of the largest moment, gap
@@ -108,8 +108,8 @@ def by(method: Any, **options: Any) -> Callable[[ev.System, Start], RodShape]:
 
 
 METHODS: dict[str, tuple[Callable[[ev.System, Start], RodShape], tuple[float, float]]] = {
-    "multiple shooting": (by("indirect", load_stepping=False), EXACT),
-    "multiple shooting, load steps": (by("indirect"), EXACT),
+    "multiple shooting": (by("shooting", load_stepping=False), EXACT),
+    "multiple shooting, load steps": (by("shooting"), EXACT),
     "direct, single shooting": (by("direct", shooting="single", elements=30), TRUNCATED),
     "direct, multiple shooting": (by("direct", elements=30), TRUNCATED),
     "strain modes": (by("modes"), TRUNCATED),

@@ -35,7 +35,7 @@ from scipy.special import ellipj
 from elver.analytic.elliptic import second_kind
 from elver.cli.gallery import metric
 from elver.lie import se3
-from elver.optimal.direct_maps import Map, integrate, inverse_tangent, retract, step
+from elver.one_rod.transcription.maps import Map, integrate, inverse_tangent, retract, step
 
 LENGTH, MODULUS = 100.0, 0.8
 BETA = 0.5 / MODULUS

@@ -33,8 +33,8 @@ import xarray as xr
 
 from elver.cli.gallery import metric
 from elver.errors import NotConverged
-from elver.optimal.direct import Constraint, DirectSolution, direct_equilibrium
-from elver.optimal.problem import End, RodProblem
+from elver.one_rod.problem import End, RodProblem
+from elver.one_rod.transcription.direct import Constraint, DirectSolution, direct_equilibrium
 
 FREE = 0.5 / np.pi  # R₀, radius of the free ring
 ELEMENTS = 100

@@ -56,7 +56,7 @@ from scipy.integrate import simpson
 import elver as ev
 from elver.cli.gallery import metric
 from elver.lie import se3, so3
-from elver.optimal.indirect_dynamics import RodMotion, shooting_dynamics, shooting_growth
+from elver.one_rod.shooting.dynamics import RodMotion, shooting_dynamics, shooting_growth
 
 STEEL = ev.Material(young=207e9, poisson=0.3, density=8000.0)
 LENGTH, RADIUS, REACH, TENSION = 0.4, 1e-3, 0.02, 15.0  # m, m, m, N

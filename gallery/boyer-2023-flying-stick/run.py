@@ -25,7 +25,7 @@ from scipy.integrate import simpson
 import elver as ev
 from elver import analytic
 from elver.cli.gallery import metric
-from elver.optimal.indirect_dynamics import RodMotion, shooting_dynamics
+from elver.one_rod.shooting.dynamics import RodMotion, shooting_dynamics
 
 LENGTH, PEAK, T_PEAK, T_END = 1.0, 10.7, 0.25, 0.5  # m, N m, s, s
 MASS = 1e3 * np.pi * 0.05**2 * LENGTH  # kg

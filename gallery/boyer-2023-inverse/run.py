@@ -32,7 +32,13 @@ import elver as ev
 from elver.cli.gallery import metric
 from elver.lie import se3
 from elver.numerics.polynomials import legendre
-from elver.optimal.inverse import MotionStress, StrainMotion, stress_of_motion, stress_of_shape, tensions_of_stress
+from elver.one_rod.sweeps.inverse import (
+    MotionStress,
+    StrainMotion,
+    stress_of_motion,
+    stress_of_shape,
+    tensions_of_stress,
+)
 
 STEP = 1e-2  # s
 SHOOTING = "shooting on the data of Boyer 2023, test 4, at 10 ms"

@@ -41,7 +41,7 @@ from scipy.integrate import simpson
 import elver as ev
 from elver.cli.gallery import metric
 from elver.lie import se3, so3
-from elver.optimal.indirect_dynamics import RodMotion, shooting_dynamics
+from elver.one_rod.shooting.dynamics import RodMotion, shooting_dynamics
 
 LENGTH, RADIUS, REACH, TENSION, FORCE = 0.4, 1e-3, 0.02, 15.0, 0.4  # m, m, m, N, N
 YOUNG, DENSITY, GRAVITY = 207e9, 8000.0, 9.81  # Pa, kg/m3, m/s2

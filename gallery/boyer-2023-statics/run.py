@@ -40,10 +40,10 @@ from numpy.polynomial.legendre import leggauss, legvander
 import elver as ev
 from elver.cli.gallery import metric
 from elver.lie.integration import magnus
-from elver.optimal.indirect_statics import EndCondition, RodSolution, solve_rod
-from elver.optimal.problem import RodProblem
-from elver.optimal.shooting import March
-from elver.optimal.static_flow import StaticFlow
+from elver.one_rod.problem import RodProblem
+from elver.one_rod.shooting.multiple import March
+from elver.one_rod.shooting.static_flow import StaticFlow
+from elver.one_rod.shooting.statics import EndCondition, RodSolution, solve_rod
 
 LENGTH, REACH, LARGEST = 0.4, 0.02, 67.5  # m, m, N
 STEEL = ev.Material(young=207e9, poisson=0.3, density=8000.0)

@@ -34,9 +34,9 @@ from elver.cli.gallery import metric
 from elver.errors import NotConverged
 from elver.lie import se3, so3
 from elver.numerics.differences import FIRST, OFFSETS
-from elver.optimal.inverse import MotionStress, StrainMotion, stress_of_motion
-from elver.optimal.singular_rods import rod_problem
-from elver.optimal.singular_sweep import (
+from elver.one_rod.sweeps.inverse import MotionStress, StrainMotion, stress_of_motion
+from elver.one_rod.sweeps.singular_rods import rod_problem
+from elver.one_rod.sweeps.singular_sweep import (
     SingularProblem,
     condition,
     solve_by_collocation,

@@ -41,7 +41,7 @@ _HOME = {
         "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
         "Spherical Universal mdh_chain"
     ),
-    "elver.optimal": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
+    "elver.one_rod": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
     "elver.results": "reactions sample state_from",
     "elver.rods": (
         "Chebyshev Circle Ellipse Legendre Magnus Material Piecewise PiecewiseConstant PiecewiseLinear Rectangle Rod "
@@ -168,7 +168,7 @@ if TYPE_CHECKING:
         Universal,
         mdh_chain,
     )
-    from elver.optimal import (
+    from elver.one_rod import (
         RodProblem,
         compare_methods,
         direct_equilibrium,

@@ -13,7 +13,7 @@ import elver as ev
 from elver.dynamics.core import Core, core
 from elver.dynamics.states import arrays
 from elver.dynamics.structure import program_of
-from elver.kernels.program import Program
+from elver.kernels.tree.program import Program
 
 RUBBER = ev.Material(young=1.0e6, poisson=0.45, density=1070.0, damping=0.02)
 

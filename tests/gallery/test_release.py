@@ -5,7 +5,7 @@ import pytest
 
 import elver as ev
 from elver.cli.folders import folder, load_module
-from elver.optimal.indirect_dynamics import shooting_dynamics
+from elver.one_rod.shooting.dynamics import shooting_dynamics
 
 release = load_module(folder("gallery") / "boyer-2023-release", "run")
 critical = load_module(folder("gallery") / "boyer-2023-critical-step", "run")

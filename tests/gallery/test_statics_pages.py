@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from elver.cli.folders import folder, load_module
-from elver.optimal.direct import direct_equilibrium
-from elver.optimal.indirect_statics import solve_rod
+from elver.one_rod.shooting.statics import solve_rod
+from elver.one_rod.transcription.direct import direct_equilibrium
 
 statics = load_module(folder("gallery") / "boyer-2023-statics", "run")
 direct = load_module(folder("gallery") / "blumentals-2017-direct-methods", "run")

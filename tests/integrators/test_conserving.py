@@ -12,9 +12,9 @@ import xarray as xr
 
 import elver as ev
 from elver.integrators.march import March
-from elver.kernels.entry import address
-from elver.kernels.load import load
-from elver.kernels.passage import table_of_step
+from elver.kernels.build.entry import address
+from elver.kernels.build.load import load
+from elver.kernels.march.passage import table_of_step
 
 KEEPS, LOSES = ev.Conserving(), ev.Conserving(rho_inf=0.8)
 

@@ -15,7 +15,7 @@ import elver.mechanism as me
 import elver.rods as er
 from elver.dynamics.core import Core
 from elver.dynamics.states import Arrays, arrays
-from elver.kernels.cache import cache_folder
+from elver.kernels.build.cache import cache_folder
 from elver.lie import se3, so3
 from elver.system import State, System
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elver.kernels.algebra import _SERIES_LIMIT, add_bracket, add_coad, lu_factor, lu_solve, stumpff
-from elver.kernels.closures import _inverse_coefficients, _log
+from elver.kernels.terms.closures import _inverse_coefficients, _log
 from elver.lie import se3, so3
 
 

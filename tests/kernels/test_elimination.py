@@ -12,7 +12,7 @@ import pytest
 import elver as ev
 from elver.dynamics.core import Core
 from elver.dynamics.states import Arrays, arrays
-from elver.kernels import entry
+from elver.kernels.build import entry
 from elver.lie import se3
 
 KINDS = (ev.Fixed, ev.Revolute, ev.Prismatic, ev.Cylindrical, ev.Universal, ev.Spherical, ev.Planar)

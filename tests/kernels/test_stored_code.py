@@ -19,9 +19,9 @@ import pytest
 import elver as ev
 from elver.dynamics.core import core
 from elver.dynamics.states import arrays
-from elver.kernels import entry, load
-from elver.kernels.cache import cache_folder, kernel
-from elver.kernels.warmup import GROUPS, warmup
+from elver.kernels.build import entry, load
+from elver.kernels.build.cache import cache_folder, kernel
+from elver.kernels.build.warmup import GROUPS, warmup
 
 SMALL = "algebra.lu_solve"  # quick to compile
 
@@ -104,9 +104,9 @@ def test_stored_code_needs_nothing_but_the_mathematical_library_of_c() -> None:
 
 def test_one_version_of_each_function() -> None:
     """Literal numbers make no further versions, as they would in Numba; other types are refused with a remedy."""
-    from elver.kernels.build import dispatcher
-    from elver.kernels.cache import Kernel
-    from elver.kernels.kinds import F1, FLOAT, VOID, Signature
+    from elver.kernels.build.cache import Kernel
+    from elver.kernels.build.compiler import dispatcher
+    from elver.kernels.build.kinds import F1, FLOAT, VOID, Signature
 
     dispatcher(literals := Kernel(call_twice, Signature(VOID, (F1,))))
     assert len(dispatcher(add).overloads) == 1
@@ -182,8 +182,8 @@ def test_numbers_and_named_tuples_of_another_kind_are_refused() -> None:
 
 
 def test_a_table_takes_only_arrays_of_the_right_kind() -> None:
-    from elver.kernels.program import smallest_program, work_for
-    from elver.kernels.robot import robot_of
+    from elver.kernels.build.tables import robot_of
+    from elver.kernels.tree.program import smallest_program, work_for
 
     program = smallest_program()
     work = work_for(program)
@@ -255,7 +255,7 @@ def test_a_file_with_a_wrong_byte_is_compiled_again(cache: Path, place: int) -> 
 def test_code_that_llvm_refuses_is_compiled_in_the_process(cache: Path) -> None:
     """A file that is whole, but for another loader."""
     broken = (
-        "from elver.kernels import load;"
+        "from elver.kernels.build import load;"
         f"code = load.read({SMALL!r}); load.write({SMALL!r}, code._replace(symbol='another'));"
     )
     assert run(broken + SOLVE, cache) == "[3.0, 4.0] True"

@@ -14,8 +14,8 @@ import elver as ev
 from elver.dynamics.core import Core
 from elver.dynamics.states import Arrays, arrays
 from elver.errors import ElverWarning
-from elver.kernels import entry
-from elver.kernels.twin import twin_residual, twin_tangent
+from elver.kernels.build import entry
+from elver.kernels.twin.tree import twin_residual, twin_tangent
 from elver.lie import se3
 from elver.mechanism import Joint
 

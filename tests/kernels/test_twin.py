@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from elver.kernels.entry import evaluate_tangent
-from elver.kernels.evaluate import evaluate_residual
-from elver.kernels.program import work_for
-from elver.kernels.robot import robot_of
-from elver.kernels.twin import twin_residual, twin_tangent
+from elver.kernels.build.entry import evaluate_tangent
+from elver.kernels.build.tables import robot_of
+from elver.kernels.tree.evaluate import evaluate_residual
+from elver.kernels.tree.program import work_for
+from elver.kernels.twin.tree import twin_residual, twin_tangent
 
 # Rounding of two different orders of summation.
 RESIDUAL, TANGENT = 1e-12, 1e-10

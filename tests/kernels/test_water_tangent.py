@@ -15,7 +15,7 @@ import elver as ev
 from elver.dynamics.core import Core
 from elver.dynamics.states import Arrays, arrays
 from elver.errors import ElverWarning
-from elver.kernels.twin import twin_residual, twin_tangent
+from elver.kernels.twin.tree import twin_residual, twin_tangent
 from elver.lie import se3
 
 from .test_trees import KINDS, WEIGHTS, Maker, moved

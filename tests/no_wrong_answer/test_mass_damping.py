@@ -8,7 +8,7 @@ from elver import io
 from elver.dynamics.core import core
 from elver.dynamics.states import arrays
 from elver.errors import BadInput
-from elver.optimal.inverse import stress_in_system
+from elver.one_rod.sweeps.inverse import stress_in_system
 
 ALPHA = 1.5  # 1/s
 

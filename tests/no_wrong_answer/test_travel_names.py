@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import elver as ev
-from elver.kernels.cache import cache_folder
+from elver.kernels.build.cache import cache_folder
 from elver.mechanism.naming import numbered
 
 SOFT = ev.Material(young=1e6, poisson=0.45, density=1070.0)

@@ -47,7 +47,7 @@ from elver.environment import (
     SlidingFriction,
 )
 from elver.errors import BadInput
-from elver.kernels.program import Program
+from elver.kernels.tree.program import Program
 from elver.mechanism import Frame, Joint
 from elver.rods import Rod
 from elver.system import OnJoint, System

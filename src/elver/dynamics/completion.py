@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from elver.actuation import SpooledTendon, Tendon
 from elver.dynamics.states import arrays
 from elver.errors import BadInput, ElverWarning
-from elver.kernels import entry
+from elver.kernels.build import entry
 from elver.lie import se3
 
 if TYPE_CHECKING:

@@ -19,15 +19,15 @@ from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure, Values, check_rows, locked
 from elver.errors import BadInput, expect
-from elver.kernels import entry
 from elver.kernels.algebra import lu_factor, lu_solve
-from elver.kernels.articulated import Sweep, sweep_for
-from elver.kernels.front import Front, Order, front_for, front_types, order_of
-from elver.kernels.march import March, march_for
-from elver.kernels.passage import Passage, passage_for, table_of_step
-from elver.kernels.program import Program, work_for
-from elver.kernels.robot import robot_of, table_of
-from elver.kernels.warmup import COMMON, ensure
+from elver.kernels.build import entry
+from elver.kernels.build.tables import robot_of, table_of
+from elver.kernels.build.warmup import COMMON, ensure
+from elver.kernels.march.memory import March, march_for
+from elver.kernels.march.passage import Passage, passage_for, table_of_step
+from elver.kernels.tree.articulated import Sweep, sweep_for
+from elver.kernels.tree.front import Front, Order, front_for, front_types, order_of
+from elver.kernels.tree.program import Program, work_for
 from elver.mechanism import Driven
 from elver.rods import Spectral
 from elver.system import System
@@ -283,11 +283,11 @@ class Core:
         return table_of(front_types(), self.order, self.front)
 
     def solve_static(self, scratch: March, *arguments: Any) -> int:
-        """Newton for an equilibrium: :func:`elver.kernels.rest.solve_static`."""
+        """Newton for an equilibrium: :func:`elver.kernels.march.rest.solve_static`."""
         return entry.solve_static(self.robot, scratch, *arguments)
 
     def march_one_step(self, scratch: March, *arguments: Any) -> int:
-        """Newmark-type steps: :func:`elver.kernels.one_step.march_one_step`."""
+        """Newmark-type steps: :func:`elver.kernels.march.one_step.march_one_step`."""
         return entry.march_one_step(self.robot, scratch, *arguments)
 
     def passage(self) -> Passage:
@@ -295,11 +295,11 @@ class Core:
         return passage_for(self.program, self.coordinates, self.rows, self.system.input_size)
 
     def march_conserving(self, scratch: March, passage: Passage, *arguments: Any) -> int:
-        """Conserving steps: :func:`elver.kernels.conserving.march_conserving`."""
+        """Conserving steps: :func:`elver.kernels.march.conserving.march_conserving`."""
         return entry.march_conserving(self.robot, table_of_step(scratch, passage), *arguments)
 
     def march_explicit(self, scratch: March, *arguments: Any) -> int:
-        """Runge-Kutta steps: :func:`elver.kernels.explicit.march_explicit`."""
+        """Runge-Kutta steps: :func:`elver.kernels.march.explicit.march_explicit`."""
         return entry.march_explicit(self.robot, scratch, self.sweep, *arguments)
 
     @cached_property
@@ -308,7 +308,7 @@ class Core:
         return sweep_for(self.program)
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
-        """Gauss steps: :func:`elver.kernels.gauss.march_gauss`."""
+        """Gauss steps: :func:`elver.kernels.march.gauss.march_gauss`."""
         return entry.march_gauss(self.robot, scratch, *arguments)
 
     def solve_in_python(

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from elver.dynamics.core import Core
 from elver.dynamics.states import Arrays
 from elver.environment import Feedback, JointFeedback
-from elver.kernels import articulated, entry, explicit, gauss, one_step, rest
-from elver.kernels.march import March
+from elver.kernels.build import entry
+from elver.kernels.march import explicit, gauss, one_step, rest
+from elver.kernels.march.memory import March
+from elver.kernels.tree import articulated
 from elver.lie import se3
 
 __all__ = ["FeedbackCore"]

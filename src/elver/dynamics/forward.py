@@ -1,7 +1,7 @@
 """Accelerations: direct dynamics of trees and loops, inverse dynamics with a free base, and their tangents.
 
-Trees are solved in O(n) by articulated bodies (:mod:`elver.kernels.articulated`), robots with closures by one dense
-system. What has no inertia is named.
+Trees are solved in O(n) by articulated bodies (:mod:`elver.kernels.tree.articulated`), robots with closures by one
+dense system. What has no inertia is named.
 
 Theory: docs/theory/recursion.md, eq. (articulated); docs/theory/loops.md, eq. (accelerations-with-closures).
 """
@@ -18,7 +18,7 @@ from elver.dynamics.core import Core
 from elver.dynamics.quantities import closures_along, inverse_dynamics, mass_matrix, prepare, tangent_inverse_dynamics
 from elver.dynamics.states import Arrays
 from elver.errors import BadInput
-from elver.kernels import entry
+from elver.kernels.build import entry
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import brief
 

@@ -21,7 +21,7 @@ from elver.dynamics.assembly import assembly_of
 from elver.dynamics.core import Core, core
 from elver.dynamics.states import Arrays, arrays
 from elver.errors import BadInput
-from elver.kernels import entry
+from elver.kernels.build import entry
 from elver.lie import se3
 from elver.mechanism import Driven
 from elver.rods import Rod

@@ -40,10 +40,11 @@ from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure
 from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, Morison, PointWrench
 from elver.errors import BadInput, ElverWarning
-from elver.kernels import entry, gauss, one_step, rest
-from elver.kernels.march import March
-from elver.kernels.strain_loads import point_slopes, strain_residual, strain_tangent
-from elver.kernels.warmup import ensure
+from elver.kernels.build import entry
+from elver.kernels.build.warmup import ensure
+from elver.kernels.march import gauss, one_step, rest
+from elver.kernels.march.memory import March
+from elver.kernels.terms.strain_loads import point_slopes, strain_residual, strain_tangent
 from elver.lie import so3
 from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
 from elver.rods import Rod, SpaceIntegration

@@ -4,7 +4,7 @@ The **structure** is what all designs of a robot have in common: parts, joints, 
 of the unknowns, which frames and terms there are, and which closure rows say nothing new. **Values** are the numbers of
 one design, in arrays whose shapes the structure knows: lengths, stiffnesses, masses, offsets, positions; with them the
 indices that follow from numbers, such as the node at which a load comes to lie between quadrature points. Together they
-are the :class:`~elver.kernels.program.Program` of the kernels. Nobody changes either: arrays are read-only.
+are the :class:`~elver.kernels.tree.program.Program` of the kernels. Nobody changes either: arrays are read-only.
 
 What depends on numbers, and how it is kept out of the structure:
 
@@ -39,7 +39,7 @@ from elver.environment import (
     SlidingFriction,
 )
 from elver.errors import BadInput
-from elver.kernels.program import Program
+from elver.kernels.tree.program import Program
 from elver.mechanism import Frame
 from elver.rods import GridPlan, Rod
 from elver.system import OnJoint, System
@@ -63,7 +63,7 @@ Ingredient: TypeAlias = tuple[Any, ...]  # what it is, its name, and what of it 
 
 
 class Layout(NamedTuple):
-    """Whole numbers of a :class:`~elver.kernels.program.Program` that all designs share."""
+    """Whole numbers of a :class:`~elver.kernels.tree.program.Program` that all designs share."""
 
     free: Ints
     path: Ints
@@ -87,7 +87,7 @@ class Layout(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Arrays of a :class:`~elver.kernels.program.Program` in one design, and the sizes of its unknowns."""
+    """Arrays of a :class:`~elver.kernels.tree.program.Program` in one design, and the sizes of its unknowns."""
 
     # where places come to lie among the nodes, and what is zero
     segment: Ints

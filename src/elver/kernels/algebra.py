@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from elver.kernels.cache import kernel
+from elver.kernels.build.cache import kernel
 
 __all__ = ["add_bracket", "add_coad", "lu_factor", "lu_solve", "stumpff"]
 

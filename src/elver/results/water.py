@@ -1,4 +1,4 @@
-"""Power of the water on a strip, for many instants: the laws of :mod:`elver.kernels.fluid`, in NumPy.
+"""Power of the water on a strip, for many instants: the laws of :mod:`elver.kernels.terms.fluid`, in NumPy.
 
 The part of Kirchhoff's equations is in the kinetic energy of the added mass; this is what a model has beyond it.
 """

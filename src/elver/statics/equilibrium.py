@@ -21,7 +21,7 @@ from elver.dynamics.quantities import nodes, poses
 from elver.dynamics.states import Arrays, arrays, as_state
 from elver.errors import BadInput, refused
 from elver.guards import check_system
-from elver.kernels.march import March
+from elver.kernels.march.memory import March
 from elver.lie.integration import magnus
 from elver.mechanism import Frame, Part
 from elver.results import reactions, sample

@@ -1,0 +1,103 @@
+"""A robot as one array of addresses: how named tuples of arrays pass through compiled code.
+
+Numba hands a named tuple of a hundred arrays on as a thousand numbers, which every function on the way must be compiled
+for and every call must copy. Compiled code therefore passes a *table*: for each array its address and its shape. The
+table of a robot holds Program and Work; :data:`unpack` turns it back into the two named tuples, and an
+:class:`Unpacker` into others. Of all arrays only those used are read. Whoever holds a table must hold its arrays.
+
+The table of a robot begins with the addresses of the kernels of :mod:`elver.kernels.terms.rare` and
+:mod:`elver.kernels.terms.moving_loads`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elver.kernels.build.kinds import Record, array_kind, record_of
+from elver.kernels.build.load import address_of, load
+from elver.kernels.build.warmup import ensure
+from elver.kernels.tree.program import Program, Work, smallest_program, work_for
+
+__all__ = [
+    "AtAddress",
+    "Unpacker",
+    "couplings",
+    "more_frames",
+    "more_residual",
+    "named_types",
+    "push_at_start",
+    "robot_of",
+    "slopes_at_start",
+    "table_of",
+    "unpack",
+]
+
+
+@cache
+def named_types() -> tuple[Record, ...]:
+    """Kinds of Program and Work."""
+    program = smallest_program()
+    return record_of(program), record_of(work_for(program))
+
+
+def robot_of(program: Program, work: Work) -> NDArray[np.int64]:
+    """The table of a robot."""
+    rare = (
+        program.user_frame, program.slide_frame, program.drag_frame, program.strip_frame, program.closure_frame,
+        program.span_tendon,
+    )  # fmt: skip
+    addresses = [0] * len(_TERMS)
+    if any(len(one) for one in rare):
+        ensure(("terms",), "closures, cables and water", 10)
+        addresses = [load(term.name).address for term in _TERMS]
+    return np.concatenate([np.array(addresses, dtype=np.int64), table_of(named_types(), program, work)])
+
+
+def table_of(named: tuple[Record, ...], *values: Any) -> NDArray[np.int64]:
+    """Addresses and shapes of all arrays, which must have the layout that the kernels were compiled for.
+
+    Those of a Program are only read, and may be read-only.
+    """
+    words: list[int] = []
+    for value, record in zip(values, named, strict=True):
+        written = not isinstance(value, Program)
+        for k, (array, kind) in enumerate(zip(value, record.kinds, strict=True)):
+            found = array_kind(array, written=written)
+            if found != kind:
+                raise TypeError(f"{type(value).__name__}.{value._fields[k]} is {found}: the kernels want {kind}")
+            words += (address_of(array), *array.shape)
+    return np.array(words, dtype=np.int64)
+
+
+class Unpacker:
+    """A function for compiled code: the named tuples of a table, of the kinds of ``types_of``, behind some words."""
+
+    def __init__(self, types_of: Callable[[], tuple[Record, ...]], behind: int = 0) -> None:
+        self.types_of, self.behind = types_of, behind
+
+    def __call__(self, table: NDArray[np.int64]) -> Any:
+        raise TypeError("only compiled code reads tables: in Python, pass the named tuples themselves")
+
+
+class AtAddress:
+    """A function for compiled code: the kernel of this name, given its address."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, address: int) -> Any:
+        raise TypeError("only compiled code calls addresses")
+
+
+_TERMS = more_residual, more_frames, couplings, push_at_start, slopes_at_start = (
+    AtAddress("terms.rare.more_residual"), AtAddress("terms.rare.more_frames"), AtAddress("terms.rare.couplings"),
+    AtAddress("terms.moving_loads.push_at_start"), AtAddress("terms.moving_loads.slopes_at_start"),
+)  # fmt: skip
+
+unpack = Unpacker(named_types, behind=len(_TERMS))
+"""(program, work) of a robot, in compiled code."""

@@ -1,0 +1,1 @@
+"""Solvers: equilibria, and steps in time, with what they remember."""

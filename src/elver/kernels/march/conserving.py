@@ -1,0 +1,498 @@
+"""Steps that keep energy and momentum: frames as free bodies, tied by the robot's own columns.
+
+Over a step each frame moves as a free body (:mod:`.nodal`) and takes the wrench w; with J the columns of all frames at
+the start (n) and at the end (+) of the step, Δx = (Δθ₀, Δp₀, Δq) and all else that acts (weight, loads, elasticity,
+tendons, closures: R at rest) as the mean of both ends,
+
+    r = ½ (J_n + J_+)ᵀ w + ½ (R_n + R_+) + D Δq/h = 0 ,     Ψ(x_+) = 0 .
+
+The base moves by R₀₊ = cay(Δθ₀) R₀, p₀₊ = p₀ + Δp₀, its rows in world axes about the base point: momentum then changes
+by what acts from outside alone. The work of r along Δx misses the change of energy by a gain of third order in the
+step, which is known exactly; velocities give it back at the end of the step, beside the rigid motion that has the
+momentum (:func:`_pay`). Velocities of frames are what is carried on; those of the coordinates are their projection on
+what the robot can do, M ẋ + Jᵀμ = Σ J_+ᵀ momentum, for the records and to begin the next step.
+
+The idea is that of Simo, Tarnow and Doblaré (1995) and Gonzalez (1996), with the columns as the null space of Betsch
+and Leyendecker (2006) and velocities put back on closures as by Bauchau (2003).
+Theory: docs/theory/time-integration.md, eq. (conserving).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elver.kernels.algebra import lu_factor, lu_solve
+from elver.kernels.build.cache import inner, kernel
+from elver.kernels.build.tables import unpack
+from elver.kernels.march.memory import is_small, record
+from elver.kernels.march.passage import project_wrenches, rate_of_frame, reach_of, unpack_step
+from elver.kernels.march.step_residual import base_rows_to_world, gain_of_step
+from elver.kernels.terms.closures import closure_accelerations
+from elver.kernels.tree.base_motion import orthonormalise, unwind
+from elver.kernels.tree.nodal import body_of, turn, turn_back
+from elver.kernels.tree.recursion import has_inertia
+from elver.kernels.tree.tangent import world_inertia
+
+__all__ = ["march_conserving"]
+
+# Part of their motion that one step may take from or give to the velocities, for the energy that it brought in.
+_MOST = 0.02
+# Newton is given up where a number of iterations have not made its correction that much smaller: most find their way
+# in ten or twenty, those that wander are cheaper in shorter steps.
+_PATIENCE, _GOOD = 10, 0.5
+
+
+@kernel
+def march_conserving(
+    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute,
+    frame_columns, settle, start_step, residual_of_step, matrix_of_step, robot, step,
+    damping, times, inputs, given_base, given_twist,
+    base, rates, q, multipliers, tolerance, iterations_max,
+    out_q, out_base, out_twist, out_multipliers, out_iterations, out_carried, out_held, out_given,
+):
+    """Conserving steps over ``times``; returns the number of steps done (all, or the failing one's index).
+
+    ``damping`` = (κ, χ): part of the velocities off what the robot can do that is kept, and dissipation of unresolved
+    vibration. ``inputs``, ``given_base``, ``given_twist``: at the start, the middle and the end of each step, 2 T - 1
+    rows. State in place: base (4, 3), rates (3, 6) of the base as (Ω; ṗ), q (4, n), multipliers, and what ``s``
+    carries. Of each step, ``out_carried``: kinetic energy of frames beside that of the coordinates' rates;
+    ``out_held``: multipliers over the step, where ``multipliers`` are those in balance at its end; ``out_given``: work
+    of what imposes coordinates, and of what drives the base.
+    """
+    m, s = unpack_step(step)
+    coordinates, n = m.total.size, q.shape[1]
+    _arrive(evaluate_residual, robot, step, base, rates, q, multipliers, inputs[0], given_twist[0])
+    frame_columns(robot, s.start_columns)
+    for i in range(times.size - 1):
+        h = times[i + 1] - times[i]
+        first, end = 2 * i, 2 * i + 2
+        start_step(evaluate_residual, robot, step, h, base, q, inputs[first], inputs[first + 1], inputs[end])
+        count = -1
+        for attempt in range(2):
+            if count >= 0:
+                break
+            for k in range(multipliers.size):
+                multipliers[k] = s.held[k]
+            for k in range(coordinates):
+                m.total[k] = 0.0
+                if attempt == 0:
+                    m.total[k] = h * (rates[0, k] if k < coordinates - n else q[1, k - coordinates + n])
+            if attempt == 0 and coordinates > n:
+                m.total[0], m.total[1], m.total[2] = turn(base, m.total[0], m.total[1], m.total[2])
+            if attempt == 1:
+                m.memory[0], m.memory[1] = 1.0, -1.0
+            count = _newton(
+                evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute,
+                frame_columns, residual_of_step, matrix_of_step, robot, step,
+                damping[1], h, base, q, multipliers, given_base[end], tolerance, iterations_max,
+            )
+        if count < 0:
+            return i
+        residual_of_step(evaluate_residual, robot, step, damping[1], h, base, q, multipliers, given_base[end])
+        s.debt[0] += gain_of_step(robot, step, damping[1], h, base, q, multipliers)
+        for k in range(multipliers.size):
+            s.held[k] = multipliers[k]
+            out_held[i + 1, k] = multipliers[k]
+        _book_given(robot, step, out_given[i + 1])
+        _move(robot, step, h, base, q)
+        evaluate_residual(robot, base, m.twist, m.q, s.none, inputs[end], 1)
+        settle(frame_columns, robot, step)
+        if factor(s.mass, s.pivots) < 1e-300:
+            return i
+        _pay(robot, step, base, inputs[end], given_twist[end])
+        _accept(
+            evaluate_residual, substitute, robot, step, damping[0], h, base, rates, q, multipliers,
+            inputs[first], inputs[first + 1], inputs[end], given_twist[end],
+        )
+        record(i + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
+        out_iterations[i + 1] = count
+        out_carried[i + 1] = s.carried[0]
+    return times.size - 1
+
+
+@inner
+def _arrive(evaluate_residual, robot, step, base, rates, q, multipliers, inputs, given_twist):
+    """Columns where a march begins; rates of frames, where no step has carried them here."""
+    p, w = unpack(robot)
+    m, s = unpack_step(step)
+    n = q.shape[1]
+    for k in range(n):
+        m.q[0, k], m.q[1, k], m.q[2, k] = q[0, k], q[1, k], 0.0
+    for k in range(6):
+        m.twist[0, k], m.twist[1, k] = given_twist[0, k], 0.0
+    if m.total.size > n:
+        for k in range(3):
+            m.twist[0, k] = rates[0, k]
+        m.twist[0, 3], m.twist[0, 4], m.twist[0, 5] = turn_back(base, rates[0, 3], rates[0, 4], rates[0, 5])
+    evaluate_residual(robot, base, m.twist, m.q, s.none, inputs, 3)
+    if s.begun[0] == 0.0:
+        for f in range(w.pose.shape[0]):
+            if has_inertia(p.inertia[f]):
+                rate_of_frame(p.inertia[f], w.pose[f], w.eta[f], s.rate[f])
+        for k in range(n):
+            s.spin[k] = q[1, k]
+        for k in range(multipliers.size):
+            s.held[k] = multipliers[k]
+        s.last[n], s.begun[0] = 0.0, 1.0
+
+
+@inner
+def _book_given(robot, step, out):
+    """Work of what imposes coordinates and, last, of what drives the base, over the step."""
+    p, w = unpack(robot)
+    m, s = unpack_step(step)
+    offset = m.total.size - s.spin.size
+    for j in range(p.imposed.shape[0]):
+        out[j] = w.effort[j] * m.total[offset + p.imposed[j, 0]]
+    if offset == 0:
+        for k in range(6):
+            out[out.size - 1] += s.root[2, k] * s.root[1, k]
+
+
+@inner
+def _newton(
+    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute,
+    frame_columns, residual_of_step, matrix_of_step, robot, step,
+    chi, h, base, q, multipliers, given_base, tolerance, iterations_max,
+):
+    """Newton for the increment m.total of one step; number of iterations, or -1."""
+    _, work = unpack(robot)
+    m, s = unpack_step(step)
+    coordinates, memory = m.total.size, m.memory
+    previous, contraction, first, before = 0.0, memory[0], memory[0], np.inf
+    for count in range(1, iterations_max + 1):
+        residual_of_step(evaluate_residual, robot, step, chi, h, base, q, multipliers, given_base)
+        fresh, size = False, 0.0
+        while True:
+            if abs(memory[1] - h) > 1e-9 * h:
+                matrix_of_step(
+                    evaluate_frames, evaluate_matrix, frame_columns, robot, step, chi, h, q, multipliers
+                )
+                if factor(work.matrix, work.pivots) < 1e-300:
+                    memory[1] = -1.0
+                    return -1
+                memory[1], fresh = h, True
+            for k in range(m.step.size):
+                m.step[k] = -s.residual[k]
+            substitute(work.matrix, work.pivots, m.step)
+            size = 0.0
+            for k in range(coordinates):
+                value = abs(m.step[k]) / m.scale[k]
+                if not value <= size:
+                    size = value
+            if fresh or previous == 0.0 or size <= 0.1 * previous or size <= tolerance:
+                break
+            memory[1] = -1.0  # this matrix is too old: take a new one at the present trial
+        if not np.isfinite(size):
+            break
+        if previous > 0.0:
+            contraction = size / previous
+            if count == 2:
+                first = contraction
+        part = 1.0 if size < 0.5 else 0.5 / size
+        for k in range(coordinates):
+            m.total[k] += part * m.step[k]
+        for k in range(multipliers.size):
+            multipliers[k] += part * m.step[coordinates + k]
+        if is_small(size, contraction, previous, fresh, tolerance):
+            memory[0] = min(max(first, 1e-3), 0.9)
+            if first > 0.02:
+                memory[1] = -1.0  # the next step begins with a new matrix
+            return count
+        if fresh and contraction > 0.1:
+            memory[1] = -1.0
+        previous = size * part
+        if count % _PATIENCE == 0:
+            if not size < _GOOD * before:
+                break
+            before = size
+    memory[1] = -1.0
+    return -1
+
+
+@inner
+def _move(robot, step, h, base, q):
+    """To the end of the step, right behind its residual there."""
+    p, _ = unpack(robot)
+    m, s = unpack_step(step)
+    n = q.shape[1]
+    offset = m.total.size - n
+    for k in range(n):
+        q[0, k] = m.q[0, k]
+        q[1, k], q[2, k], q[3, k] = 0.0, 0.0, 0.0
+        s.last[k] = m.total[offset + k]
+        s.spin[k] = 2.0 * m.total[offset + k] / h - s.spin[k]
+    s.last[n] = h
+    for i in range(4):
+        for k in range(3):
+            base[i, k] = m.base[i, k]
+    orthonormalise(base)
+    if unwind(p.wrap, q, m.small, m.stumpff):
+        s.last[n] = 0.0
+    for i in range(3):
+        for k in range(n):
+            m.q[i, k] = q[i, k]
+
+
+@inner
+def _accept(
+    evaluate_residual, substitute, robot, step, kappa, h, base, rates, q, multipliers, first, middle, end, given_twist,
+):
+    """Rates of frames and of coordinates at the end of the step; accelerations and multipliers in balance there."""
+    p, _ = unpack(robot)
+    m, s = unpack_step(step)
+    n, coordinates = q.shape[1], m.total.size
+    offset, x = coordinates - n, m.step
+    if offset > 0:
+        for k in range(6):
+            m.twist[0, k] = 0.0
+    else:
+        for k in range(6):
+            m.twist[0, k] = given_twist[0, k]
+    _momenta(robot, step, base, m.twist, x)
+    for k in range(n):
+        x[offset + k] += p.rotor[k] * s.spin[k]
+    _rates_of_ties(robot, step, first, middle, end, h, x)
+    for j in range(p.imposed.shape[0]):
+        x[offset + p.imposed[j, 0]] = end[p.imposed[j, 2]]
+    substitute(s.mass, s.pivots, x)
+    for k in range(n):
+        q[1, k] = x[offset + k]
+        m.q[1, k] = q[1, k]
+    if offset > 0:
+        m.twist[0, 0], m.twist[0, 1], m.twist[0, 2] = turn_back(base, x[0], x[1], x[2])
+        m.twist[0, 3], m.twist[0, 4], m.twist[0, 5] = turn_back(base, x[3], x[4], x[5])
+        for k in range(3):
+            rates[0, k], rates[0, 3 + k] = m.twist[0, k], x[3 + k]
+    _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers, first, middle, end, given_twist)
+    s.carried[0] = _carry_on(robot, step, q, kappa)
+
+
+@inner
+def _pay(robot, step, base, inputs, given_twist):
+    """Give back the energy that steps brought in: velocities u = u_0 + v become u_0 + (1 + δ) v, momentum stays.
+
+    u_0 is what must not change: the motion of a free robot as one rigid body, which has all its momentum, or what a
+    driven base and imposed coordinates prescribe. A step pays with a little of v at most; the rest is owed.
+    """
+    p, w = unpack(robot)
+    _, s = unpack_step(step)
+    _take_aim(robot, step, base, inputs, given_twist)
+    own, mixed = 0.0, 0.0  # ½ vᵀM v and u_0ᵀM v
+    v, f0 = w.vector[1], w.vector[2]
+    for f in range(w.pose.shape[0]):
+        if has_inertia(p.inertia[f]):
+            for k in range(6):
+                v[k] = w.node_end[f, k] - s.aim[f, k]
+                f0[k] = s.aim[f, k] + v[k]
+            one, two = _kinetic(p.inertia[f], w.pose[f], v), _kinetic(p.inertia[f], w.pose[f], s.aim[f])
+            own += one
+            mixed += _kinetic(p.inertia[f], w.pose[f], f0) - one - two
+    for k in range(s.spin.size):
+        own += 0.5 * p.rotor[k] * s.spin[k] ** 2
+    slope = 2.0 * own + mixed
+    if not abs(slope) > 0.0 or not np.isfinite(s.debt[0]):
+        return
+    # own δ² + slope δ + debt = 0
+    share = -s.debt[0] / slope
+    for _ in range(3):
+        share = -(s.debt[0] + own * share * share) / slope
+    share = max(min(share, _MOST), -_MOST)
+    s.debt[0] += (own * share + slope) * share
+    for f in range(w.pose.shape[0]):
+        for k in range(6):
+            w.node_end[f, k] += share * (w.node_end[f, k] - s.aim[f, k])
+    for k in range(s.spin.size):
+        s.spin[k] += share * s.spin[k]
+    for j in range(p.imposed.shape[0]):
+        s.spin[p.imposed[j, 0]] /= 1.0 + share
+
+
+@inner
+def _take_aim(robot, step, base, inputs, given_twist):
+    """s.aim: rates of frames that are not to be changed, u_0 of :func:`_pay`."""
+    p, w = unpack(robot)
+    m, s = unpack_step(step)
+    twist, n = w.vector[0], s.spin.size
+    offset = m.total.size - n
+    for k in range(6):
+        twist[k] = 0.0
+    if offset > 0:
+        if not _is_tied(p.closure_frame, p.span_frame):
+            _rigid_motion(robot, step, twist)
+    else:
+        twist[0], twist[1], twist[2] = turn(base, given_twist[0, 0], given_twist[0, 1], given_twist[0, 2])
+        twist[3], twist[4], twist[5] = turn(base, given_twist[0, 3], given_twist[0, 4], given_twist[0, 5])
+    moved = w.vector[1]
+    for segment in range(-1, p.segment.shape[0]):
+        low, high, path, size = reach_of(robot, segment)
+        for f in range(low, high):
+            if not has_inertia(p.inertia[f]):
+                continue
+            for c in range(6):
+                moved[c] = twist[c]
+            for j in range(p.imposed.shape[0]):
+                for k in range(size):
+                    if p.path[path + k] == offset + p.imposed[j, 0]:
+                        for c in range(6):
+                            moved[c] += s.start_columns[f, c, k] * inputs[p.imposed[j, 2]]
+            rate_of_frame(p.inertia[f], w.pose[f], moved, s.aim[f])
+
+
+@inner
+def _is_tied(closure_frame, span_frame):
+    """True where a closure or a cable holds on to the world."""
+    tied = False
+    for j in range(closure_frame.shape[0]):
+        tied = tied or closure_frame[j, 0] < 0 or closure_frame[j, 1] < 0
+    for j in range(span_frame.shape[0]):
+        tied = tied or span_frame[j, 0] < 0 or span_frame[j, 1] < 0
+    return tied
+
+
+@inner
+def _rigid_motion(robot, step, twist):
+    """Spatial twist of all frames as one rigid body with their momentum."""
+    p, w = unpack(robot)
+    _, s = unpack_step(step)
+    whole = s.whole
+    for i in range(7):
+        for k in range(6):
+            whole[i, k] = 0.0
+    for f in range(w.pose.shape[0]):
+        if has_inertia(p.inertia[f]):
+            b = w.stiffness[f]
+            world_inertia(p.inertia[f], w.pose, f, b, 12)
+            for i in range(6):
+                for k in range(6):
+                    whole[i, k] += b[i, 12 + k]
+            _add_momentum(p.inertia[f], w.pose[f], w.node_end[f], whole[6])
+    if lu_factor(whole[:6], s.whole_pivots) > 1e-12:
+        for k in range(6):
+            twist[k] = whole[6, k]
+        lu_solve(whole[:6], s.whole_pivots, twist)
+
+
+@inner
+def _momenta(robot, step, base, twist, x):
+    """x = Σ Jᵀ momentum of all frames, less what they have from a base that moves by itself; its twist in s.root[2]."""
+    p, w = unpack(robot)
+    _, s = unpack_step(step)
+    b, u = s.root[2], w.vector[0]
+    b[0], b[1], b[2] = turn(base, twist[0, 0], twist[0, 1], twist[0, 2])
+    b[3], b[4], b[5] = turn(base, twist[0, 3], twist[0, 4], twist[0, 5])
+    for k in range(x.size):
+        x[k] = 0.0
+    for f in range(w.pose.shape[0]):
+        for k in range(6):
+            s.force[f, k] = 0.0
+        if has_inertia(p.inertia[f]):
+            rate_of_frame(p.inertia[f], w.pose[f], b, u)
+            for k in range(6):
+                u[k] = w.node_end[f, k] - u[k]
+            _add_momentum(p.inertia[f], w.pose[f], u, s.force[f])
+    project_wrenches(robot, s.start_columns, s.force, x)
+
+
+@inner
+def _add_momentum(M, g, u, out):
+    """out += momentum of a frame with spin and velocity u of its mass centre, about the base point."""
+    m, c0, c1, c2, j00, j01, j02, j11, j12, j22 = body_of(M)
+    a0, a1, a2 = turn_back(g, u[0], u[1], u[2])
+    l0, l1, l2 = turn(
+        g, j00 * a0 + j01 * a1 + j02 * a2, j01 * a0 + j11 * a1 + j12 * a2, j02 * a0 + j12 * a1 + j22 * a2
+    )
+    q0, q1, q2 = turn(g, c0, c1, c2)
+    x, y, z = g[3, 0] + q0, g[3, 1] + q1, g[3, 2] + q2
+    out[0] += l0 + m * (y * u[5] - z * u[4])
+    out[1] += l1 + m * (z * u[3] - x * u[5])
+    out[2] += l2 + m * (x * u[4] - y * u[3])
+    for k in range(3, 6):
+        out[k] += m * u[k]
+
+
+@inner
+def _rates_of_ties(robot, step, first, middle, end, h, x):
+    """Rows of the projection of velocities: closures stay, cables are wound; both see a base that moves by itself."""
+    p, w = unpack(robot)
+    _, s = unpack_step(step)
+    rows_at = x.size - s.none.size
+    for j in range(p.closure_frame.shape[0]):
+        if p.closure_frame[j, 0] < 0:
+            for row in range(p.closure_rows[j, 0], p.closure_rows[j, 0] + p.closure_rows[j, 1]):
+                for k in range(6):
+                    x[rows_at + row] -= w.closure[row, k] * s.root[2, k]
+    for t in range(p.tendon_row.size):
+        if p.tendon_row[t] >= 0:
+            k = p.tendon_input[t]
+            x[rows_at + p.tendon_row[t]] = -(3.0 * end[k] - 4.0 * middle[k] + first[k]) / h
+    for j in range(p.span_tendon.size):
+        row = p.tendon_row[p.span_tendon[j]]
+        if row >= 0:
+            for side in range(2):
+                if p.span_frame[j, side] < 0:
+                    for k in range(6):
+                        x[rows_at + row] += (1.0 if side == 1 else -1.0) * w.span[j, k] * s.root[2, k]
+
+
+@inner
+def _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers, first, middle, end, given_twist):
+    """Accelerations and multipliers at the end of the step, in balance there; m.twist of the base."""
+    p, w = unpack(robot)
+    m, s = unpack_step(step)
+    n, coordinates = q.shape[1], m.total.size
+    offset, x = coordinates - n, m.step
+    for k in range(6):
+        m.twist[1, k] = given_twist[1, k] if offset == 0 else 0.0
+    evaluate_residual(robot, base, m.twist, m.q, s.none, end, 3)
+    if offset > 0:
+        base_rows_to_world(base, w.residual)
+    closure_accelerations(
+        p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, w.pose, w.eta, w.acc,
+        w.closure, w.closure_stiffness, w.vector, w.closure_map, w.closure_end, w.residual, coordinates,
+    )
+    for t in range(p.tendon_row.size):
+        if p.tendon_row[t] >= 0:
+            k = p.tendon_input[t]
+            total = 4.0 * (end[k] - 2.0 * middle[k] + first[k]) / (h * h)
+            for i in range(n):
+                total += (w.tendon_rate[t, i] - s.tendon[t, i]) * q[1, i] / h
+            w.residual[coordinates + p.tendon_row[t]] = total
+    for k in range(x.size):
+        x[k] = -w.residual[k]
+    substitute(s.mass, s.pivots, x)
+    for k in range(n):
+        q[2, k] = m.q[2, k] + x[offset + k]
+        q[3, k] = q[2, k]
+    if offset > 0:
+        m.twist[1, 0], m.twist[1, 1], m.twist[1, 2] = turn_back(base, x[0], x[1], x[2])
+        m.twist[1, 3], m.twist[1, 4], m.twist[1, 5] = turn_back(base, x[3], x[4], x[5])
+    for k in range(multipliers.size):
+        multipliers[k] = x[coordinates + k]
+
+
+@inner
+def _carry_on(robot, step, q, kappa):
+    """Rates of frames for the next step, κ of what is off the robot's own; their kinetic energy beside its."""
+    p, w = unpack(robot)
+    _, s = unpack_step(step)
+    own, energy = w.vector[0], 0.0
+    for f in range(w.pose.shape[0]):
+        if has_inertia(p.inertia[f]):
+            rate_of_frame(p.inertia[f], w.pose[f], w.eta[f], own)
+            for k in range(6):
+                s.rate[f, k] = own[k] + kappa * (w.node_end[f, k] - own[k])
+            energy += _kinetic(p.inertia[f], w.pose[f], s.rate[f]) - _kinetic(p.inertia[f], w.pose[f], own)
+    for k in range(q.shape[1]):
+        s.spin[k] = q[1, k] + kappa * (s.spin[k] - q[1, k])
+        energy += 0.5 * p.rotor[k] * (s.spin[k] ** 2 - q[1, k] ** 2)
+    return energy
+
+
+@inner
+def _kinetic(M, g, u):
+    """Kinetic energy of a frame with spin and velocity u of its mass centre."""
+    m, _, _, _, j00, j01, j02, j11, j12, j22 = body_of(M)
+    a, b, c = turn_back(g, u[0], u[1], u[2])
+    spin = j00 * a * a + j11 * b * b + j22 * c * c + 2.0 * (j01 * a * b + j02 * a * c + j12 * b * c)
+    return 0.5 * (spin + m * (u[3] * u[3] + u[4] * u[4] + u[5] * u[5]))

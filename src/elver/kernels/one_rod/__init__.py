@@ -1,0 +1,1 @@
+"""One rod along its length, without strain functions: sections and shooting."""

@@ -1,0 +1,238 @@
+"""What acts on the coordinates themselves: elasticity, damping, muscles and tendons; motors, friction and stops.
+
+Rods and joints are blocks of coordinates. Motors and muscles are rows of generalized force. Dry friction is smoothed,
+c tanh(q'/w); a stop is a spring beyond the travel; a rotor adds its inertia to the coordinate it drives.
+
+A tendon at D(s) in the section, with unit-free direction c = Γ + K×D + D′ (CONVENTIONS, "Tendon"), has the length
+ℓ(q) = ∫ |c| ds and tension T; it adds T ∂ℓ/∂q to the residual and T ∂²ℓ/∂q² to the tangent. With the twist-like
+row w = (D×u; u), u = c/|c|:
+
+    ∂|c|/∂ξ = w ,      ∂²|c|/∂ξ² = W P Wᵀ ,   W = [D̂; 1],  P = (1 - u uᵀ)/|c| .
+
+The tension is an input (times a factor: a pressure chamber is a tendon with T = -p A), or the multiplier of the
+closure ℓ(q) + wound = ℓ_rest of a spooled tendon.
+"""
+
+from __future__ import annotations
+
+import math
+
+from elver.kernels.build.cache import kernel
+
+__all__ = [
+    "beyond",
+    "coordinate_slope",
+    "is_none",
+    "point_slopes",
+    "strain_residual",
+    "strain_tangent",
+    "tendon_lengths",
+]
+
+
+@kernel
+def strain_residual(
+    offset, component, block, law, K_elastic, D_elastic, spring_rest, friction, stop, rotor,
+    muscle_input, muscle_reach, muscle_force, point_block, point_phi, point_bend, point_rest,
+    tendon_input, tendon_factor, tendon_row, tendon_reach, tendon_length, tendon_path, tendon_weight,
+    q, multipliers, inputs, jets, v, tendon_rate, tendon_span, tendon_now, residual,
+):
+    """Add elastic, viscous, muscle and tendon forces, friction and stops, and the closure rows of spooled tendons."""
+    for b in range(block.shape[0]):
+        if block[b, 2] == 0:
+            continue
+        first, count = block[b, 0], block[b, 1]
+        for i in range(first, first + count):
+            total = 0.0
+            for k in range(law[i, 0], law[i, 1]):
+                total += K_elastic[i, k] * (q[0, first + k] - spring_rest[first + k])
+                total += D_elastic[i, k] * q[1, first + k]
+            if jets == 3:
+                total += rotor[i] * q[2, i]
+            if friction[i, 0] != 0.0 and jets == 3:
+                total += friction[i, 0] * math.tanh(q[1, i] / friction[i, 1])
+            if stop[i, 2] != 0.0:
+                total += stop[i, 2] * beyond(q[0, i], stop[i])
+            residual[offset + i] += total
+    for j in range(muscle_input.size):
+        amount = inputs[muscle_input[j]]
+        for k in range(muscle_reach[j, 0], muscle_reach[j, 1]):
+            residual[offset + k] += amount * muscle_force[j, k]
+    xi, w = v[0], v[1]
+    for t in range(tendon_input.size):
+        rate, low, high = tendon_rate[t], tendon_reach[t, 2], tendon_reach[t, 3]
+        for k in range(low, high):
+            rate[k] = 0.0
+        length = 0.0
+        for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
+            weight = tendon_weight[t, g]
+            if weight != 0.0:
+                first = block[point_block[g], 0]
+                _strain(component, first, point_bend[g], point_phi[g], point_rest[g], q, xi)
+                norm = _direction(tendon_path[t, g], xi, w)
+                length += weight * norm
+                for slot in range(6):
+                    for k in range(point_bend[g, 2 * slot], point_bend[g, 2 * slot + 1]):
+                        rate[first + k] += weight * w[component[first + k]] * point_phi[g, k]
+        row, tendon_now[t] = tendon_row[t], length + tendon_span[t]
+        if row >= 0:
+            wound = tendon_length[t] - inputs[tendon_input[t]]
+            residual[offset + component.size + row] = tendon_now[t] - wound
+            tension = multipliers[row]
+        else:
+            tension = tendon_factor[t] * inputs[tendon_input[t]]
+        for k in range(low, high):
+            residual[offset + k] += tension * rate[k]
+
+
+@kernel
+def tendon_lengths(
+    component, block, point_block, point_phi, point_bend, point_rest, tendon_reach, tendon_path, tendon_weight, q, v,
+    spans, out,
+):
+    """Length of each tendon: along its rods, and of its free spans."""
+    for t in range(out.size):
+        out[t] = spans[t]
+        for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
+            weight = tendon_weight[t, g]
+            if weight != 0.0:
+                first = block[point_block[g], 0]
+                _strain(component, first, point_bend[g], point_phi[g], point_rest[g], q, v[0])
+                out[t] += weight * _direction(tendon_path[t, g], v[0], v[1])
+
+
+@kernel
+def strain_tangent(
+    offset, component, block, K_elastic, D_elastic, friction, stop, rotor, point_block, point_phi, tendon_row,
+    q, weights, jets, slope, tendon_rate, matrix,
+):
+    """Add the variation of :func:`strain_residual`; ``slope`` and ``tendon_rate`` must be up to date."""
+    n = component.size
+    for b in range(block.shape[0]):
+        first, count = block[b, 0], block[b, 1]
+        for i in range(first, first + count):
+            out = matrix[offset + i]
+            for k in range(count):
+                out[offset + first + k] += weights[0] * K_elastic[i, k] + weights[1] * D_elastic[i, k]
+    for i in range(n):
+        matrix[offset + i, offset + i] += coordinate_slope(i, friction, stop, rotor, q, weights, jets)
+    for t in range(tendon_row.size):
+        row = tendon_row[t]
+        if row >= 0:
+            for k in range(n):
+                matrix[offset + k, offset + n + row] += tendon_rate[t, k]
+                matrix[offset + n + row, offset + k] += weights[0] * tendon_rate[t, k]
+    for g in range(slope.shape[0]):
+        h, phi = slope[g], point_phi[g]
+        if is_none(h):
+            continue
+        first, count = block[point_block[g], 0], block[point_block[g], 1]
+        for i in range(count):
+            left, a = weights[0] * phi[i], component[first + i]
+            if left != 0.0:
+                out = matrix[offset + first + i]
+                for k in range(count):
+                    out[offset + first + k] += left * h[a, component[first + k]] * phi[k]
+
+
+@kernel
+def coordinate_slope(i, friction, stop, rotor, q, weights, jets):
+    """What rotor, dry friction and stop of a coordinate add to its own row."""
+    total = 0.0
+    if jets == 3:
+        total += weights[2] * rotor[i]
+        if friction[i, 0] != 0.0:
+            slip = math.tanh(q[1, i] / friction[i, 1])
+            total += weights[1] * friction[i, 0] / friction[i, 1] * (1.0 - slip * slip)
+    if stop[i, 2] != 0.0 and beyond(q[0, i], stop[i]) != 0.0:
+        total += weights[0] * stop[i, 2]
+    return total
+
+
+@kernel
+def is_none(h):
+    """True for a slope of zeros."""
+    for a in range(6):
+        for b in range(6):
+            if h[a, b] != 0.0:
+                return False
+    return True
+
+
+@kernel
+def point_slopes(
+    component, block, point_block, point_phi, point_bend, point_rest, tendon_input, tendon_factor, tendon_row,
+    tendon_reach, tendon_path, tendon_weight, q, multipliers, inputs, v, h, slope,
+):
+    """slope[g] = weight ∂²(Σ T |c|)/∂ξ² of all tendons at each quadrature point."""
+    for g in range(slope.shape[0]):
+        for a in range(6):
+            for b in range(6):
+                slope[g, a, b] = 0.0
+    xi, w = v[0], v[1]
+    for t in range(tendon_input.size):
+        if tendon_row[t] >= 0:
+            tension = multipliers[tendon_row[t]]
+        else:
+            tension = tendon_factor[t] * inputs[tendon_input[t]]
+        if tension == 0.0:
+            continue
+        for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
+            weight = tendon_weight[t, g] * tension
+            if weight == 0.0:
+                continue
+            _strain(component, block[point_block[g], 0], point_bend[g], point_phi[g], point_rest[g], q, xi)
+            path = tendon_path[t, g]
+            norm = _direction(path, xi, w)
+            # W P Wᵀ = (W Wᵀ - w wᵀ) / |c| with W = [D̂; 1]
+            d0, d1, d2 = path[0], path[1], path[2]
+            square = d0 * d0 + d1 * d1 + d2 * d2
+            for a in range(3):
+                for b in range(3):
+                    h[a, b] = -path[a] * path[b]
+                    h[3 + a, 3 + b] = 0.0
+                    h[a, 3 + b] = 0.0
+                h[a, a] += square
+                h[3 + a, 3 + a] = 1.0
+            h[0, 4], h[0, 5], h[1, 3], h[1, 5], h[2, 3], h[2, 4] = -d2, d1, d2, -d0, -d1, d0
+            for a in range(3):
+                for b in range(3):
+                    h[3 + b, a] = h[a, 3 + b]
+            for a in range(6):
+                for b in range(6):
+                    slope[g, a, b] += weight * (h[a, b] - w[a] * w[b]) / norm
+
+
+@kernel
+def beyond(x, stop):
+    """How far a coordinate is beyond its travel."""
+    if x < stop[0]:
+        return x - stop[0]
+    if x > stop[1]:
+        return x - stop[1]
+    return 0.0
+
+
+@kernel
+def _strain(component, first, bend, phi, rest, q, xi):
+    """Strain at a quadrature point."""
+    for c in range(6):
+        xi[c] = rest[c]
+    for slot in range(6):
+        for k in range(bend[2 * slot], bend[2 * slot + 1]):
+            xi[component[first + k]] += phi[k] * q[0, first + k]
+
+
+@kernel
+def _direction(path, xi, w):
+    """w = (D×u; u) of a tendon at a point; returns |c|."""
+    d0, d1, d2 = path[0], path[1], path[2]
+    c0 = xi[3] + xi[1] * d2 - xi[2] * d1 + path[3]
+    c1 = xi[4] + xi[2] * d0 - xi[0] * d2 + path[4]
+    c2 = xi[5] + xi[0] * d1 - xi[1] * d0 + path[5]
+    norm = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
+    w[3], w[4], w[5] = c0 / norm, c1 / norm, c2 / norm
+    w[0] = d1 * w[5] - d2 * w[4]
+    w[1] = d2 * w[3] - d0 * w[5]
+    w[2] = d0 * w[4] - d1 * w[3]
+    return norm

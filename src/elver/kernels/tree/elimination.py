@@ -1,0 +1,420 @@
+"""Newton's increment of a tree in O(n), without its matrix: the articulated sweep on the whole tangent.
+
+All that lies beyond a frame acts on what is nearer to the base only through its wrench, which is affine in the
+variation Y = (ζ, ζ', ζ'') of that frame. So the *front* that travels from the tips to the base is one small matrix,
+
+    ( W )   ( P  Q ) ( Y )          W  wrench of everything beyond,          Y  variation of the frame,
+    ( r ) = ( E  H ) ( x )          r  rows of the coordinates begun here,   x  those coordinates,
+
+and passing an interval with world columns z (see :mod:`elver.kernels.tree.tangent`; u holds z with its rates, weighted)
+is, in this order,
+
+    P += B of the frame ;  [Q; H] += [P; E] u φ ;  [E H] += φᵀ (zᵀ [P Q] + w₀ Hess φ) ;  Q += w₀ coad(z) F φ .
+
+A coordinate is *finished* at the interval nearest to the base that it bends. Its rows are then complete, it is solved
+for and leaves the front. Functions along a whole rod all leave at its start; those of elements (hats, pieces) leave
+element by element, so a rod with many of them costs as much as many short rods. On the way back x = H⁻¹ (r - [E H] ...)
+gives the coordinates and Y the next frames. Nothing of the size of the robot squared is formed.
+
+Closures and free spans of cables tie branches to each other. The tree is eliminated without them, and they follow as a
+border (:mod:`elver.kernels.tree.substitution`); springs on the tied frames, which the border takes away again, keep
+limbs regular that are loose once the loop is cut.
+
+Pivots are compared with what the front itself holds, in units of the unknowns. In statics a part that is loose when
+held at its start (a passive joint, a strut beyond its own critical load) has none, though the whole may be regular:
+:func:`home` returns the smallest, and a solver takes the dense matrix where it is too small.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from elver.kernels.algebra import add_coad
+from elver.kernels.build.cache import inner, kernel
+from elver.kernels.build.tables import unpack
+from elver.kernels.terms.strain_loads import coordinate_slope, is_none, point_slopes
+from elver.kernels.tree.front import unpack_front
+from elver.kernels.tree.interval import columns, curvature, world_columns, world_map
+from elver.kernels.tree.recursion import dual_stumpff, wrench_to_body
+from elver.kernels.tree.substitution import take_border, tie_spring
+from elver.kernels.tree.tangent import base_columns_in_world
+
+__all__ = ["home", "no_home"]
+
+
+@kernel
+def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
+    """Eliminate all coordinates from the tips to the base; smallest pivot beside what it is compared with.
+
+    Behind :func:`elver.kernels.tree.tangent.evaluate_frames`, whose matrices are consumed. Weights and columns of the
+    base as in :func:`elver.kernels.tree.tangent.evaluate_matrix`, whose matrix this is the inverse of.
+    """
+    p, w = unpack(robot)
+    o, f = unpack_front(table)
+    F, B, width = f.front, w.stiffness, 6 * jets
+    smallest = np.inf
+    f.nature[0], f.nature[1] = 0.0, np.inf
+    if p.tendon_input.size > 0:
+        point_slopes(
+            p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
+            p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
+            w.vector, w.hessian6, w.slope,
+        )
+    for j in range(o.tie_frame.size):
+        for k in range(6):
+            B[o.tie_frame[j], k, k] += tie_spring(k, o.size)
+    for s in range(p.segment.shape[0] - 1, -1, -1):
+        parent, start, intervals, count, poly = (
+            p.segment[s, 0], p.segment[s, 1], p.segment[s, 2], p.segment[s, 4], p.segment[s, 5]
+        )  # fmt: skip
+        strains, top = p.active[s, 0], o.top[s]
+        moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
+        _clear(F, 6 + top, width + top, f.live, top)
+        for i in range(start + intervals - 1, start - 1, -1):
+            for r in range(6):
+                for c in range(width):
+                    F[r, c] += B[i + 1, r, c]
+            if count == 0:
+                continue
+            for j in range(o.enter[i], o.enter[i + 1]):
+                f.live[o.place[o.enter_at[j]]] = o.enter_at[j]
+            if p.tendon_input.size > 0 and o.point[i + 1] >= 0:
+                _add_slope(w.slope[o.point[i + 1]], p.point_phi[o.point[i + 1]], p.component, o.block, f.live, top,
+                           weights[0], width, F)  # fmt: skip
+            _interval(
+                i, i if i > start else parent, moments, operations, p.poly_pair[poly], p.poly_beta[poly],
+                p.poly_linear[poly], p.active[s], jets, weights, w.register[i], w.pose, w.eta, w.acc, w.force, w.column,
+                w.scalar, w.stumpff, w.tangent_map, w.local, w.adjoint, w.column_adjoint, w.vector, w.hessian,
+                f.column[i], f.spread[i], f.turned,
+            )
+            _pass(
+                F, 6 + top, width, width + top, strains, moments, weights[0], o.own[i], o.low[i], o.phi[i], o.place,
+                f.column[i], f.spread[i], w.hessian, f.turned, f.ahead, f.across,
+            )
+            if i == start:
+                if p.tendon_input.size > 0 and o.start_point[s] >= 0:
+                    g = o.start_point[s]
+                    _add_slope(w.slope[g], p.point_phi[g], p.component, o.block, f.live, top, weights[0], width, F)
+                if o.pair[s] == 2:
+                    for r in range(6 + top):
+                        for c in range(width + top):
+                            F[r, c] += f.held[r, c]
+            group = o.group[i]
+            if group >= 0:
+                _add_laws(
+                    o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.block, o.given, f.live, top, width,
+                    p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, q, weights, jets, F,
+                )
+                found = _eliminate(
+                    o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.given, o.scale[6 * p.free[0] :], o.size,
+                    weights, top, width, o.alone[i] == 1, o.moved[s] == 1 or i > start, F, f.spare, f.nature,
+                    f.factor[group], f.pivot[group], f.answer[group], f.load[group],
+                )
+                smallest = min(smallest, found)
+        if o.pair[s] == 1:
+            _hold(F, 6 + top, width + top, f.held)
+            continue  # its wrench goes home with the other half
+        for r in range(6):
+            for c in range(width):
+                B[parent, r, c] += F[r, c]
+    if p.free[0] == 1:
+        base_columns_in_world(w.pose, w.eta, base_columns, f.base_columns, f.base_columns[18:], w.vector)
+        found = _base_block(B[0], f.base_columns, width, o.scale, o.size[1] * weights[0], f.base, f.base_pivot)
+        smallest = min(smallest, found)
+    if f.border_step.size > 0 and smallest > 0.0:
+        smallest = min(smallest, take_border(robot, table, weights, multipliers, inputs, jets))
+    return smallest
+
+
+@inner
+def _clear(F, rows, width, live, top):
+    """An empty front."""
+    for r in range(rows):
+        for c in range(width):
+            F[r, c] = 0.0
+    for k in range(top):
+        live[k] = -1
+
+
+@inner
+def _hold(F, rows, width, held):
+    """Keep the front of a half of a rod until the other half comes home."""
+    for r in range(held.shape[0]):
+        for c in range(held.shape[1]):
+            held[r, c] = F[r, c] if r < rows and c < width else 0.0
+
+
+@inner
+def _add_slope(h, phi, component, block, live, top, weight, width, F):
+    """H += φᵀ h φ of one quadrature point."""
+    if is_none(h):
+        return
+    for r in range(top):
+        a = live[r]
+        if a >= 0 and phi[a - block[a]] != 0.0:
+            left = weight * phi[a - block[a]]
+            for c in range(top):
+                b = live[c]
+                if b >= 0:
+                    F[6 + r, width + c] += left * h[component[a], component[b]] * phi[b - block[b]]
+
+
+@inner
+def _interval(
+    i, before, moments, operations, pair, beta, linear, active, jets, weights, r, pose, eta, acc, force, column, dual,
+    cs, maps, z, bar, dbar, v, hessian, kept, spread, turned,
+):
+    """World columns of an interval: z into ``kept``, with weighted rates into ``spread``; Hessian; w₀ coad(z) F."""
+    last = 3 * (moments + operations - 1)
+    columns(moments, operations, pair, beta, linear, active, r, jets, column)
+    dual_stumpff(r, last, jets, cs, dual)
+    world_map(pose, eta, acc, before, r, last, dual, jets, maps)
+    world_columns(maps, column, last, active[0] * moments, jets, z)
+    wrench_to_body(pose, before, force, i + 1, v, 0)
+    curvature(moments, operations, pair, beta, linear, active, r, column, dual, cs, bar, dbar, v, hessian)
+    w0, w1, w2 = weights[0], weights[1], weights[2]
+    for a in range(active[0] * moments):
+        za, ua = z[a], spread[a]
+        for k in range(6):
+            kept[a, k] = za[0, k]
+            ua[k] = w0 * za[0, k]
+            turned[a, k] = 0.0
+        if jets == 3:
+            for k in range(6):
+                ua[6 + k] = w0 * za[1, k] + w1 * za[0, k]
+                ua[12 + k] = w0 * za[2, k] + 2.0 * w1 * za[1, k] + w2 * za[0, k]
+        add_coad(turned, a, w0, za, 0, force, i + 1)
+
+
+@inner
+def _pass(F, rows, width, columns, strains, moments, w0, own, low, phi, place, z, u, hessian, turned, ahead, across):
+    """The front at the end of an interval becomes the one at its start."""
+    local = strains * moments
+    # [Q; H] += [P; E] u φ
+    for r in range(rows):
+        row, out = F[r], ahead[r]
+        for a in range(local):
+            ua, total = u[a], 0.0
+            for c in range(width):
+                total += row[c] * ua[c]
+            out[a] = total
+        for slot in range(strains):
+            for j in range(low[slot], low[slot + 1]):
+                total = 0.0
+                for m in range(moments):
+                    total += phi[m, j] * out[slot * moments + m]
+                row[width + place[own[j]]] += total
+    # [E H] += φᵀ (zᵀ [P Q] + w₀ Hess φ)
+    for a in range(local):
+        out, za = across[a], z[a]
+        z0, z1, z2, z3, z4, z5 = za[0], za[1], za[2], za[3], za[4], za[5]
+        for c in range(columns):
+            out[c] = z0 * F[0, c] + z1 * F[1, c] + z2 * F[2, c] + z3 * F[3, c] + z4 * F[4, c] + z5 * F[5, c]
+        for slot in range(strains):
+            for j in range(low[slot], low[slot + 1]):
+                total = 0.0
+                for m in range(moments):
+                    total += hessian[a, slot * moments + m] * phi[m, j]
+                out[width + place[own[j]]] += w0 * total
+    for slot in range(strains):
+        for j in range(low[slot], low[slot + 1]):
+            row = F[6 + place[own[j]]]
+            for m in range(moments):
+                value, source = phi[m, j], across[slot * moments + m]
+                for c in range(columns):
+                    row[c] += value * source[c]
+    # Q += w₀ coad(z) F φ
+    for slot in range(strains):
+        for j in range(low[slot], low[slot + 1]):
+            at = width + place[own[j]]
+            for m in range(moments):
+                value, source = phi[m, j], turned[slot * moments + m]
+                for r in range(6):
+                    F[r, at] += value * source[r]
+
+
+@inner
+def _add_laws(leaving, place, block, given, live, top, width, K, D, friction, stop, rotor, q, weights, jets, F):
+    """Elasticity, damping and what else acts on the coordinates that leave, between them and with those that stay."""
+    w0, w1 = weights[0], weights[1]
+    for j in range(leaving.size):
+        k = leaving[j]
+        at, first = place[k], block[k]
+        for c in range(top):
+            other = live[c]
+            if other >= 0:
+                F[6 + at, width + c] += w0 * K[k, other - first] + w1 * D[k, other - first]
+        F[6 + at, width + at] += coordinate_slope(k, friction, stop, rotor, q, weights, jets)
+    for j in range(leaving.size):
+        live[place[leaving[j]]] = -1
+    for j in range(leaving.size):
+        k = leaving[j]
+        at = place[k]
+        for c in range(top):
+            other = live[c]
+            if other >= 0:
+                F[6 + c, width + at] += w0 * K[other, k - block[k]] + w1 * D[other, k - block[k]]
+        if given[k] == 1:
+            for c in range(width + top):
+                F[6 + at, c] = 0.0
+            F[6 + at, width + at] = 1.0 if jets == 1 or weights[2] == 0.0 else weights[2]
+
+
+@inner
+def _eliminate(
+    leaving, place, given, scale, size, weights, top, width, alone, moved, F, spare, nature, factor, pivot, answer, load
+):
+    """Solve for the coordinates that leave, and take them out of the front; smallest pivot, relative."""
+    count = leaving.size
+    known = width if alone else width + top
+    most = size[1] * weights[0]
+    for x in range(count):
+        row, s = F[6 + place[leaving[x]]], scale[leaving[x]]
+        for y in range(count):
+            factor[x, y] = s * row[width + place[leaving[y]]] * scale[leaving[y]]
+            most = max(most, abs(factor[x, y]))
+        for c in range(known):
+            answer[x, c] = s * row[c]
+        if not alone:
+            for y in range(count):
+                answer[x, width + place[leaving[y]]] = 0.0
+        for c in range(width):
+            unit = weights[c // 6] * (size[0] if c % 6 >= 3 else 1.0)
+            most = max(most, abs(answer[x, c]) * unit)
+        for r in range(6 + top):
+            load[r, x] = F[r, width + place[leaving[x]]]
+    if width == 6:
+        _judge(leaving, given, scale, most, factor, answer, load, spare, nature)
+    smallest = _factor(factor, count, pivot)
+    if not smallest > 0.0:
+        return 0.0
+    if moved or not alone:
+        _apply(factor, count, pivot, answer, known)
+        for x in range(count):
+            for c in range(known):
+                answer[x, c] *= scale[leaving[x]]
+        for r in range(6 if alone else 6 + top):
+            row = F[r]
+            for x in range(count):
+                value, source = load[r, x], answer[x]
+                if value != 0.0:
+                    for c in range(known):
+                        row[c] -= value * source[c]
+    # what has left is no more: its place may be taken
+    for x in range(count):
+        at = place[leaving[x]]
+        for c in range(width + top):
+            F[6 + at, c] = 0.0
+        for r in range(6 + top):
+            F[r, width + at] = 0.0
+    return smallest / most
+
+
+@inner
+def _judge(leaving, given, scale, most, H, E, Q, spare, nature):
+    """Whether the matrix is symmetric and positive definite as far as these coordinates tell."""
+    count = leaving.size
+    for x in range(count):
+        free = given[leaving[x]] == 0
+        for y in range(count):
+            both = free and given[leaving[y]] == 0
+            spare[x, y] = H[x, y] if both else 0.0
+            if both:
+                nature[0] = max(nature[0], abs(H[x, y] - H[y, x]) / most)
+        if free:
+            for c in range(6):
+                nature[0] = max(nature[0], abs(E[x, c] - scale[leaving[x]] * Q[c, x]) / most)
+        else:
+            spare[x, x] = most
+    for k in range(count):
+        whole = spare[k, k]
+        for j in range(k):
+            spare[k, k] -= spare[k, j] * spare[k, j] * spare[j, j]
+        if not spare[k, k] > 0.0:
+            nature[1] = -1.0
+            return
+        nature[1] = min(nature[1], spare[k, k] / whole)
+        for i in range(k + 1, count):
+            for j in range(k):
+                spare[i, k] -= spare[i, j] * spare[k, j] * spare[j, j]
+            spare[i, k] /= spare[k, k]
+
+
+@inner
+def _base_block(B, base_columns, width, scale, energy, base, pivot):
+    """Aᵀ P U of a free base, factored; smallest pivot, relative."""
+    most = energy
+    for a in range(6):
+        for k in range(6):
+            total = 0.0
+            for r in range(6):
+                inside = 0.0
+                for c in range(width):
+                    inside += B[r, c] * base_columns[c, k]
+                total += base_columns[18 + r, a] * inside
+            base[a, k] = scale[a] * total * scale[k]
+            most = max(most, abs(base[a, k]))
+    return _factor(base, 6, pivot) / most
+
+
+@inner
+def _factor(a, n, pivot):
+    """LU with row pivoting of the first n rows and columns; smallest pivot."""
+    smallest = np.inf
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[p, k]):
+                p = i
+        pivot[k] = p
+        best = abs(a[p, k])
+        if not best > 0.0:
+            return 0.0
+        smallest = min(smallest, best)
+        if p != k:
+            for j in range(n):
+                swap = a[k, j]
+                a[k, j] = a[p, j]
+                a[p, j] = swap
+        for i in range(k + 1, n):
+            value = a[i, k] / a[k, k]
+            a[i, k] = value
+            if value != 0.0:
+                for j in range(k + 1, n):
+                    a[i, j] -= value * a[k, j]
+    return smallest
+
+
+@inner
+def _apply(a, n, pivot, X, columns):
+    """X[:n, :columns] = A⁻¹ X with the factors of :func:`_factor`."""
+    for k in range(n):
+        p = pivot[k]
+        if p != k:
+            for c in range(columns):
+                swap = X[k, c]
+                X[k, c] = X[p, c]
+                X[p, c] = swap
+    for i in range(1, n):
+        row = X[i]
+        for j in range(i):
+            value, source = a[i, j], X[j]
+            if value != 0.0:
+                for c in range(columns):
+                    row[c] -= value * source[c]
+    for i in range(n - 1, -1, -1):
+        row = X[i]
+        for j in range(i + 1, n):
+            value, source = a[i, j], X[j]
+            if value != 0.0:
+                for c in range(columns):
+                    row[c] -= value * source[c]
+        value = 1.0 / a[i, i]
+        for c in range(columns):
+            row[c] *= value
+
+
+@kernel
+def no_home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
+    """In place of :func:`home` for robots that do without the elimination: it is not compiled for them."""
+    return 0.0

@@ -1,0 +1,78 @@
+"""Residual of a system, one of the two functions that every solver calls; the other is its tangent.
+
+    R = Q_inertia + Q_elastic + Q_damping - Q_load - Q_act + Jᵀλ ,   closure rows below,
+    matrix = w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' ,   closure blocks beside and below.
+
+Unknowns run: free base (6), coordinates (n), multipliers (m). Order of multipliers: rows of closures, spooled
+tendons. A coordinate whose motion is imposed takes it from the inputs; its row becomes δq = 0 and what it held, the
+effort that imposes the motion, is put aside.
+"""
+
+from __future__ import annotations
+
+from elver.kernels.build.cache import kernel
+from elver.kernels.build.tables import more_residual, unpack
+from elver.kernels.terms.strain_loads import strain_residual
+from elver.kernels.tree.nodal import nodal_residual
+from elver.kernels.tree.recursion import backward, forward, project, registers
+
+__all__ = ["evaluate_residual", "impose"]
+
+
+@kernel
+def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
+    """work.residual = R; also leaves poses, twists and wrenches of all frames in the work of ``robot``.
+
+    ``jets``: 3 with rates and accelerations; 1 at rest; 2 at the end of a conserving step, where each frame moved from
+    work.node_start as a free body (:mod:`.nodal`) and nothing else has rates.
+    """
+    p, w = unpack(robot)
+    over_step = jets == 2
+    if over_step:
+        jets = 1
+    residual = w.residual
+    offset = 6 * p.free[0]
+    for k in range(residual.size):
+        residual[k] = 0.0
+    impose(p.imposed, inputs, jets, q)
+    registers(
+        p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, p.bend, q, jets,
+        w.register,
+    )
+    forward(
+        p.segment, p.fixed, p.poly_size, base, twist, w.register, jets, w.pose, w.eta, w.acc, w.vector, w.scalar,
+        w.stumpff,
+    )
+    backward(
+        p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
+        inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,
+    )
+    if over_step:
+        nodal_residual(
+            p.inertia, base, w.node_step, w.node_start, w.node_rate, w.pose, w.node_end, w.node_shift, w.node_wrench,
+            w.force,
+        )
+    if robot[0] != 0:
+        more_residual(robot[0])(robot, base, multipliers, inputs, 2 if over_step else jets)
+    project(
+        offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi, p.bend,
+        w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,
+    )
+    strain_residual(
+        offset, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop, p.rotor,
+        p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi, p.point_bend, p.point_rest,
+        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_length, p.tendon_path, p.tendon_weight,
+        q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, w.tendon_now, residual,
+    )
+    for j in range(p.imposed.shape[0]):
+        k = offset + p.imposed[j, 0]
+        w.effort[j] = residual[k]
+        residual[k] = 0.0
+
+
+@kernel
+def impose(imposed, inputs, jets, q):
+    """Coordinates whose motion is given take it from the inputs."""
+    for j in range(imposed.shape[0]):
+        for jet in range(jets):
+            q[jet, imposed[j, 0]] = inputs[imposed[j, 1 + jet]]

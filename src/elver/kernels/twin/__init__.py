@@ -1,0 +1,1 @@
+"""The same mathematics in readable NumPy, against which kernels are tested."""

@@ -1,0 +1,1 @@
+"""Conditions of optimality by multiple shooting: equilibria, conjugate points, motion."""

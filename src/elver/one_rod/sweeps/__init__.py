@@ -1,0 +1,1 @@
+"""Inverse models by sweeps along the rod, and the singular linear-quadratic problem behind them."""

@@ -1,0 +1,1 @@
+"""Direct transcription: energy minimised over strains in elements, with Ipopt."""

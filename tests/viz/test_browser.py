@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 import elver as ev
 from elver.cli import app
+from elver.integrators.ranges import range_of
 from elver.viz.browser import LiveRobot, LiveView, Player, view
-from elver.viz.browser.live import range_of
 from elver.viz.browser.player import Recording
 from elver.viz.browser.plots import LinkedPlot
 from elver.viz.browser.server import check_host, open_server, refusal

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +11,13 @@ from mpl_toolkits.mplot3d.art3d import Line3DCollection, Poly3DCollection
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
 from elver.bodies import Sphere
+from elver.numerics.round_numbers import nice_step
 from elver.viz.bodies import corners_of, placed, solid
 from elver.viz.history import BodyHistory, RodHistory
 from elver.viz.style import COLOURS
 from elver.viz.tube import Surface, flange, join, shaded, tube
 
-__all__ = ["Scene", "bounds", "nice_step", "pleasant_view", "surface_of", "surface_of_body"]
+__all__ = ["Scene", "bounds", "pleasant_view", "surface_of", "surface_of_body"]
 
 
 def bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -35,13 +35,6 @@ def pleasant_view(points: np.ndarray) -> tuple[float, float]:
     """Elevation and azimuth [degrees] from which the points (n, 3) are seen well: flat ones from further above."""
     spread = np.ptp(points, axis=0)
     return (52.0, -75.0) if spread[2] < 0.15 * spread.max() else (18.0, -62.0)
-
-
-def nice_step(size: float, count: int = 5) -> float:
-    """A round number (1, 2 or 5 times a power of ten) that divides ``size`` into about ``count`` parts."""
-    raw = size / count
-    power = 10.0 ** math.floor(math.log10(raw))
-    return min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(math.log(m * power / raw))) * power
 
 
 def surface_of(

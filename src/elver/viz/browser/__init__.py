@@ -14,10 +14,10 @@ import xarray as xr
 
 from elver.errors import BadInput
 from elver.integrators import Method
+from elver.integrators.live import LiveRobot, Mode
 from elver.integrators.runs import as_run
 from elver.statics.equilibrium import Equilibrium
 from elver.system import Inputs, State, System
-from elver.viz.browser.live import LiveRobot, Mode
 from elver.viz.browser.liveview import LiveView
 from elver.viz.browser.player import Player
 from elver.viz.browser.server import check_host, open_server

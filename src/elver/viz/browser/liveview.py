@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from elver.errors import BadInput
-from elver.viz.browser.live import LiveRobot, Snapshot
+from elver.integrators.live import LiveRobot, Snapshot
 from elver.viz.browser.plots import ScrollingPlot
 from elver.viz.browser.server import Served, paragraph
 from elver.viz.browser.shapes import MEASURES

@@ -14,12 +14,12 @@ from elver.actuation import SpooledTendon, Tendon
 from elver.bodies import Shape, Sphere
 from elver.lie import so3
 from elver.mechanism import Fixed, Frame
+from elver.numerics.round_numbers import nice_step
 from elver.rods import Rod
 from elver.system import System
 from elver.viz.bodies import solid
 from elver.viz.browser.shapes import MEASURES, RAMP, Colours, RodSkin, ball, disk, interpolation, open_tube, triangles
 from elver.viz.history import Cast
-from elver.viz.scene import nice_step
 from elver.viz.style import COLOURS
 
 __all__ = ["Actors", "Place", "Stage", "actors_of", "actors_of_cast", "rgb"]

@@ -21,13 +21,14 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from elver.bodies import Cylinder, Shape, Sphere
 from elver.lie import so3
+from elver.numerics.round_numbers import nice_step
 from elver.system import System
 from elver.viz.animation import pleasant_speed
 from elver.viz.bodies import corners_of, solid
 from elver.viz.history import Cast, RodHistory
 from elver.viz.measures import MEASURES, RAMP
 from elver.viz.reports.robot import measures_of, tendons_of
-from elver.viz.scene import bounds, nice_step, pleasant_view
+from elver.viz.scene import bounds, pleasant_view
 from elver.viz.style import COLOURS
 from elver.viz.tube import Surface, flange
 

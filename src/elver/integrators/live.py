@@ -17,26 +17,26 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from elver.actuation import Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
+from elver.actuation import Signal, evaluate
 from elver.actuation.signals import SmoothStep
 from elver.bodies import RigidBody
 from elver.dynamics.core import core
 from elver.dynamics.quantities import observe_states
 from elver.dynamics.states import arrays
-from elver.environment import Gravity, JointFriction, PointWrench
+from elver.environment import JointFriction, PointWrench
 from elver.errors import BadInput, ElverWarning, NotConverged, finite
-from elver.integrators import GeneralizedAlpha, Method
+from elver.integrators.generalized_alpha import GeneralizedAlpha
+from elver.integrators.method import Method
+from elver.integrators.ranges import moving_force, pull_points, range_of, round_up
 from elver.integrators.stepper import Stepper
-from elver.mechanism import Part
 from elver.rods import Rod
 from elver.statics import assemble
 from elver.statics.equilibrium import Equilibrium
 from elver.statics.search import find
-from elver.system import Channel, Fluid, Inputs, State, System, situation
-from elver.viz.scene import nice_step
+from elver.system import Fluid, Inputs, State, System, situation
 from elver.words import describe
 
-__all__ = ["LiveRobot", "Mode", "Snapshot", "pull_points", "range_of", "size_of"]
+__all__ = ["LiveRobot", "Mode", "Snapshot"]
 
 Mode: TypeAlias = Literal["dynamics", "statics"]
 
@@ -68,74 +68,10 @@ class Snapshot:
     point: np.ndarray  # (3,) m, where it pulls
 
 
-def size_of(system: System) -> float:
-    """Length [m] of the robot: of all rods in a row at most, or of what its bodies span."""
-    rods = system.mechanism.rods
-    return max([rod.length for rod in rods], default=float(core(system).assembly.length))
-
-
-def pull_points(system: System) -> dict[str, tuple[Part, Any]]:
-    """Places to pull at, by name: tip and middle of each rod, each body with mass or shape."""
-    points: dict[str, tuple[Part, Any]] = {}
-    for rod in system.mechanism.rods:
-        points[f"{rod.name} tip"] = rod, "tip"
-        points[f"{rod.name} middle"] = rod, 0.5 * rod.length
-    for body in system.mechanism.bodies:
-        if body.mass > 0.0 or body.shape is not None:
-            points[body.name] = body, tuple(np.asarray(body.centre, dtype=float).tolist())
-    return points
-
-
-def range_of(system: System, channel: Channel) -> tuple[float, float]:
-    """Range of a slider: what bends a rod by about three radians, or what carries the weight of the robot."""
-    rods = getattr(channel, "rods", ()) or system.mechanism.rods
-    if isinstance(channel, Tendon | SpooledTendon | Pressure) and channel.rods:
-        arm = max(float(np.hypot(*channel.geometry(rod.grid.s, rod)[0][:, 1:].T).max()) for rod in channel.rods)
-        arm = max(arm, 1e-6)
-        if isinstance(channel, SpooledTendon):
-            reach = _round_up(3.0 * arm)
-            return -reach, reach
-        tension = _round_up(3.0 * min(_bending(rod) / rod.length for rod in channel.rods) / arm)
-        return (0.0, _round_up(tension / channel.area)) if isinstance(channel, Pressure) else (0.0, tension)
-    if isinstance(channel, Imposed):
-        if isinstance(channel.target, Rod):
-            reach = 3.0 / channel.target.length if channel.unit == "1/m" else 0.1
-        else:
-            reach = np.pi if channel.unit == "rad" else 0.5 * size_of(system)
-        middle = channel.default
-        return middle - reach, middle + reach
-    if isinstance(channel, Motor):
-        effort = _force(system, rods) * (size_of(system) if channel.unit == "N m" else 1.0)
-        return -_round_up(effort), _round_up(effort)
-    if isinstance(channel, Tendon | SpooledTendon):  # between bodies
-        return 0.0, _round_up(_force(system, rods))
-    if isinstance(channel, Muscle):
-        return -2.0, 2.0
-    return (0.0, 2.0) if isinstance(channel, Gravity) else (-2.0, 2.0)
-
-
-def _bending(rod: Rod) -> float:
-    """Bending stiffness [N m²] of the softer axis, mean along the rod."""
-    return float(rod.stiffness(rod.grid.s)[:, 1:3].mean(axis=0).min())
-
-
-def _force(system: System, rods: Any) -> float:
-    """A force [N] that moves the robot well: 3 EI/L² of its softest rod, or half its weight; twice that of bodies."""
-    weight = 9.81 * sum(part.mass for part in system.mechanism.parts)
-    if rods:
-        heavy = any(isinstance(load, Gravity) for load in system.loads)
-        return max(3.0 * min(_bending(rod) / rod.length**2 for rod in rods), 0.5 * weight * heavy)
-    return 2.0 * max(weight, 1e-2)
-
-
 def _loses_energy(system: System) -> bool:
     """True when something in the model damps its motion, or the robot floats, and calm would hold it like a hand."""
     damped = any(rod.material.damping + rod.material.mass_damping > 0.0 for rod in system.mechanism.rods)
     return damped or system.free or any(isinstance(load, Fluid | JointFriction) for load in system.loads)
-
-
-def _round_up(value: float) -> float:
-    return nice_step(max(value, 1e-12), 1)
 
 
 class LiveRobot:
@@ -166,7 +102,7 @@ class LiveRobot:
         system.input_vector(tuple(self.given.values()), 0.0)  # checked here, not while it runs
         self.ranges = self._ranges(ranges or {})
         self.points = pull_points(system)
-        self.pull_range = _round_up(_force(system, system.mechanism.rods))
+        self.pull_range = round_up(moving_force(system, system.mechanism.rods))
         self.point = next(iter(self.points), "")
         self._first = state
         self._state: State = system.rest()

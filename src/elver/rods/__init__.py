@@ -6,7 +6,6 @@ from elver.rods.basis import (
     Legendre,
     PiecewiseConstant,
     PiecewiseLinear,
-    Sampled,
     StrainBasis,
 )
 from elver.rods.fields import Stepped, Taper
@@ -14,6 +13,7 @@ from elver.rods.grid import Grid, GridPlan, Place, filled, planned
 from elver.rods.material import Material
 from elver.rods.pieces import Piecewise
 from elver.rods.rod import STRAIN_SYMBOLS, Rod
+from elver.rods.sampled import Sampled
 from elver.rods.section import (
     Circle,
     CrossSection,

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from elver.errors import BadInput
-from elver.rods.basis import Mesh, PiecewiseConstant, Sampled, StrainBasis, check_elements
+from elver.rods.basis import Mesh, PiecewiseConstant, StrainBasis, check_elements
 from elver.rods.fields import Array
+from elver.rods.sampled import Sampled
 from elver.values import Carried
 from elver.words import describe
 

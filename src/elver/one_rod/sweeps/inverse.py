@@ -27,16 +27,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss, legint, legvander
 from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, NotConverged, finite, positive
 from elver.lie import integration, se3
 from elver.one_rod.problem import RodProblem
+from elver.one_rod.sweeps.mesh import Mesh
 from elver.rods import Rod
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import brief
@@ -61,7 +60,6 @@ Density: TypeAlias = Callable[[Array, Array, Array], Array]
 TipWrench: TypeAlias = ArrayLike | Callable[[Array, Array], Array]
 """Wrench (6,) at the tip, or a function of its pose (4, 4) and twist (6,)."""
 
-_POINTS = 10  # Gauss points per element: order 20, beyond that of the poses
 _FIRST, _MOST = 4, 512  # elements at the start of the doubling, and where it gives up
 
 
@@ -245,13 +243,13 @@ def stress_of_motion(
     if elements is not None:
         if int(elements) != elements or elements < 1:
             raise BadInput(f"elements = {elements}: give a whole number of elements, at least 1")
-        return sweep.run(_Mesh.of(borders, int(elements)))[0]
+        return sweep.run(Mesh.of(borders, int(elements)))[0]
     positive("tolerance", tolerance, "")
     count, history = _FIRST, []
-    found, before = sweep.run(_Mesh.of(borders, count))
+    found, before = sweep.run(Mesh.of(borders, count))
     while count < _MOST:
         count *= 2
-        found, now = sweep.run(_Mesh.of(borders, count))
+        found, now = sweep.run(Mesh.of(borders, count))
         history.append(max(_change(a, b, size) for (a, _), (b, size) in zip(before, now)))
         if history[-1] < tolerance:
             return found
@@ -329,7 +327,7 @@ class _Sweep:
     base_wrench: Array
     added: Field | None
 
-    def run(self, mesh: _Mesh) -> tuple[MotionStress, list[tuple[Array, float]]]:
+    def run(self, mesh: Mesh) -> tuple[MotionStress, list[tuple[Array, float]]]:
         """The result, and the integrals from end to end by which refinement is judged, each with its size."""
         rod, motion, s = self.rod, self.motion, mesh.s
         xi, xi_dot, xi_ddot = (
@@ -475,65 +473,6 @@ def tensions_of_stress(
 # Quadrature along the rod -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Mesh:
-    """Gauss points of all elements between the two ends, and integrals of fields that are known there."""
-
-    s: Array
-    weights: Array
-    chain: Array
-    """Nodes of the poses: the ends of elements too."""
-    places: NDArray[np.int64]
-    """Where ``s`` is in ``chain``."""
-    half: Array
-    """Half the length of each element, (elements,)."""
-
-    @classmethod
-    def of(cls, borders: Array, elements: int) -> _Mesh:
-        parts = [np.linspace(a, b, _share(b - a, borders, elements) + 1) for a, b in pairwise(borders)]
-        ends = np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
-        half, middle = 0.5 * np.diff(ends), 0.5 * (ends[1:] + ends[:-1])
-        points = middle[:, None] + half[:, None] * _X
-        chain = np.concatenate([ends[:1], np.hstack([points, ends[1:, None]]).ravel()])
-        count = len(half)
-        inner = (1 + (_POINTS + 1) * np.arange(count)[:, None] + np.arange(_POINTS)).ravel()
-        places = np.concatenate([[0], inner, [len(chain) - 1]])
-        weights = np.concatenate([[0.0], (half[:, None] * _W).ravel(), [0.0]])
-        return cls(chain[places], weights, chain, places, half)
-
-    def integral(self, field: Array) -> Array:
-        """∫ from 0 to s of a field (n, ...)."""
-        inner, whole = self._within(field)
-        before = np.concatenate([np.zeros_like(whole[:1]), np.cumsum(whole, axis=0)])
-        return self._with_ends(before[0], before[:-1, None] + inner, before[-1])
-
-    def integral_back(self, field: Array) -> Array:
-        """∫ from s to L of a field (n, ...), summed from the tip."""
-        inner, whole = self._within(field)
-        beyond = np.concatenate([np.cumsum(whole[::-1], axis=0)[::-1], np.zeros_like(whole[:1])])
-        return self._with_ends(beyond[0], beyond[:-1, None] - inner, beyond[-1])
-
-    def _within(self, field: Array) -> tuple[Array, Array]:
-        values = field[1:-1].reshape(len(self.half), _POINTS, *field.shape[1:])
-        half = self.half.reshape(-1, *(1,) * (values.ndim - 1))
-        inner = half * np.einsum("ij,ej...->ei...", _INTEGRATION, values)
-        whole = half[:, 0] * np.einsum("j,ej...->e...", _W, values)
-        return inner, whole
-
-    @staticmethod
-    def _with_ends(first: Array, inner: Array, last: Array) -> Array:
-        return np.concatenate([first[None], inner.reshape(-1, *first.shape), last[None]])
-
-
-def gauss_integration(points: int) -> tuple[Array, Array, Array]:
-    """Gauss points and weights on [-1, 1], and the matrix that takes values there to their integrals from -1."""
-    x, w = leggauss(points)
-    return x, w, legvander(x, points) @ legint(np.eye(points), lbnd=-1) @ np.linalg.inv(legvander(x, points - 1))
-
-
-_X, _W, _INTEGRATION = gauss_integration(_POINTS)
-
-
 def _both(first: Callable[..., Array], second: Callable[..., Array] | None) -> Callable[..., Array]:
     """The sum of two functions, or the first alone."""
     return first if second is None else lambda *at: first(*at) + second(*at)
@@ -541,11 +480,6 @@ def _both(first: Callable[..., Array], second: Callable[..., Array] | None) -> C
 
 def _function(tip: TipWrench) -> Callable[..., Array]:
     return tip if callable(tip) else lambda *_: np.asarray(tip, dtype=float)
-
-
-def _share(part: float, borders: Array, elements: int) -> int:
-    """Elements of one part of the rod, in proportion to its length."""
-    return max(1, int(np.ceil(elements * part / (borders[-1] - borders[0]) - 1e-9)))
 
 
 def _borders(length: float, breaks: Iterable[float]) -> Array:

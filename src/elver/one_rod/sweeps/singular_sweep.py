@@ -43,7 +43,7 @@ from numpy.polynomial.chebyshev import chebder, chebvander
 from numpy.typing import NDArray
 
 from elver.errors import BadInput, NotConverged, finite, positive
-from elver.one_rod.sweeps.inverse import gauss_integration
+from elver.one_rod.sweeps.mesh import gauss_integration
 from elver.values import Carried
 
 __all__ = [

@@ -111,7 +111,7 @@ def reference(system: ev.System, functions: int, nodes: int) -> Refinement:
     stations, breaks = places(system)
     exchange = {}
     for rod in system.mechanism.rods:
-        inside = [*stations[rod], *breaks[rod], *rod.hidden_jumps]
+        inside = [*(place.s for place in (*stations[rod], *breaks[rod])), *rod.hidden_jumps]
         cut = tuple(sorted({round(s, 12) for s in inside if 1e-6 < s / rod.length < 1.0 - 1e-6}))
         free = [n > 0 for n in rod.counts]
         names = ("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")

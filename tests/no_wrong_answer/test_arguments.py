@@ -77,7 +77,8 @@ CALLS = {
     "save_model": ("{path}.toml", system), "save_plots": ("{run}", "{path}"), "show": ("{run}",),
     "simulate": (system, system.rest(), 0.01, 0.01), "sine": (0.0, 1.0, 1.0), "singularity": (system, "{found}"),
     "smooth_step": (0.0, 1.0), "solve_rod": (system, {tendon: 1.0}), "stability": (system, "{found}"),
-    "state_at": (system, "{run}"), "still": ("{found}",), "sum_of": (1.0, ev.ramp(0.0, 1.0)),
+    "state_at": (system, "{run}"), "structure_of": (system,), "values_of": (ev.structure_of(system), system),
+    "still": ("{found}",), "sum_of": (1.0, ev.ramp(0.0, 1.0)),
     "tangent_forward_dynamics": (system, system.rest()), "tangent_inverse_dynamics": (system, system.rest()),
     "triangle": (1.0, 0.5, 1.0), "within": (1.0, 0.0), "workspace": (system, [tendon, "gravity"], [(0, 1), (0, 1)]),
 }  # fmt: skip
@@ -85,7 +86,8 @@ CALLS = {
 LEFT_OUT = {
     "Adaptive EquilibriumStudy GaussLegendre4 ImplicitMidpoint RungeKutta4 RungeKuttaMuntheKaas SemiImplicitEuler "
     "SimulationStudy Spectral": "no argument, or numbers only with defaults",
-    "BadInput CannotWrite ElverWarning Interrupted NotConverged UnitWarning __version__ Model": "not called by users",
+    "BadInput CannotWrite ElverWarning Interrupted NotConverged UnitWarning __version__ Model Structure Values":
+        "not called by users",
     "RodProblem direct_equilibrium shooting_dynamics floating_inverse_dynamics Driven JointStop state_from":
         "cases of their own",
     "load_model read_urdf": "files, see test_first_minute",

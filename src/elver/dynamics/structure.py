@@ -43,6 +43,7 @@ from elver.kernels.tree.program import Program
 from elver.mechanism import Frame
 from elver.rods import GridPlan, Rod
 from elver.system import OnJoint, System
+from elver.values import Carried
 
 __all__ = [
     "REMEDY",
@@ -145,7 +146,7 @@ class Values(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
+class Structure(Carried):
     """What all designs of a system share; equal by content."""
 
     ingredients: tuple[Ingredient, ...]

@@ -19,12 +19,18 @@ from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure, Values, check_rows, locked
 from elver.errors import BadInput, expect
-from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.build import entry
 from elver.kernels.build.tables import robot_of, table_of
 from elver.kernels.build.warmup import COMMON, ensure
-from elver.kernels.march.memory import March, march_for
-from elver.kernels.march.passage import Passage, passage_for, table_of_step
+from elver.kernels.march.memory import (
+    Scratch,
+    Track,
+    iteration_for,
+    march_for,
+    place_for,
+    track_for,
+)
+from elver.kernels.march.passage import Passage, passage_for, words_of
 from elver.kernels.tree.articulated import Sweep, sweep_for
 from elver.kernels.tree.front import Front, Order, front_for, front_types, order_of
 from elver.kernels.tree.program import Program, work_for
@@ -77,6 +83,7 @@ class Core:
         """Work on this program, in new arrays."""
         self.program = program
         self.__dict__.pop("order", None)
+        self.__dict__.pop("_rest", None)
         self.work = work_for(program)
         self.robot = robot_of(program, self.work)
 
@@ -93,7 +100,7 @@ class Core:
     def _alike(self) -> Self:
         """All but the work space."""
         other = object.__new__(type(self))
-        with_work = ("work", "robot", "released", "sweep", "apart", "powers", "_power", "front")
+        with_work = ("work", "robot", "released", "sweep", "apart", "powers", "_power", "front", "_rest")
         # a copy first: another thread may just be adding one of these
         other.__dict__.update((name, value) for name, value in dict(vars(self)).items() if name not in with_work)
         return other
@@ -243,11 +250,17 @@ class Core:
         """Scratch and factors of the elimination along the tree."""
         return front_for(self.program, self.order)
 
-    def march(self, stages: int = 0) -> March:
-        """Scratch arrays of a solver; ``stages`` of a Gauss method, 0 for others."""
-        sizes = self.coordinates, self.n, self.rows, self.assembly.scale, stages
-        along_tree = self.along_tree and (stages == 0 or (stages == 1 and self.rows == 0))
-        return march_for(*sizes, self.table if along_tree else None)
+    def scratch(self, stages: int = 0, residual: Array | None = None) -> Scratch:
+        """Arrays of a solver; ``stages`` of a Gauss method, 0 for others; ``residual`` of one that has its own."""
+        w, unknowns = self.work, self.coordinates + self.rows
+        along_tree = self.along_tree and residual is None and (stages == 0 or (stages == 1 and self.rows == 0))
+        if stages == 0 and residual is None:
+            residual = w.residual
+        it = iteration_for(unknowns, max(stages, 1), residual, self.table if along_tree else None)
+        if stages == 0 or along_tree:  # else matrices of stages go into a larger one
+            it = it._replace(matrix=w.matrix, pivots=w.pivots)
+        march = march_for(self.coordinates, self.n, self.rows, self.assembly.scale, it.x)
+        return Scratch(it, march, place_for(self.n, self.rows))
 
     def nature(self, a: Arrays, u: Array) -> tuple[float, float]:
         """Of the tangent at rest, along the tree: how far it is from symmetric, and its least eigenvalue.
@@ -274,49 +287,61 @@ class Core:
 
     @property
     def kept(self) -> tuple[NDArray[Any], ...]:
-        """What a run remembers from step to step: the factors of its last matrix."""
-        return (self.work.matrix, self.work.pivots, *(self.front if self.along_tree else ()))
+        """What a run remembers from step to step beside its scratch: the factors of its last matrix along the tree."""
+        return tuple(self.front) if self.along_tree else ()
 
     @property
     def table(self) -> NDArray[np.int64]:
         """Order and front as compiled code takes them."""
         return table_of(front_types(), self.order, self.front)
 
-    def solve_static(self, scratch: March, *arguments: Any) -> int:
-        """Newton for an equilibrium: :func:`elver.kernels.march.rest.solve_static`."""
-        return entry.solve_static(self.robot, scratch, *arguments)
+    def solve_static(self, a: Arrays, u: Array, control: tuple[float, int, float]) -> tuple[int, Array]:
+        """Newton for an equilibrium, in place: :func:`elver.kernels.march.rest.solve_static`.
 
-    def march_one_step(self, scratch: March, *arguments: Any) -> int:
-        """Newmark-type steps: :func:`elver.kernels.march.one_step.march_one_step`."""
-        return entry.march_one_step(self.robot, scratch, *arguments)
+        ``control``: tolerance, most iterations and longest step. Its status, and the norms of the residual.
+        """
+        most = control[1]
+        rest: tuple[Scratch, Track] | None = self.__dict__.get("_rest")
+        if rest is None or rest[0].iteration.history.size < most:
+            scratch = self.scratch()
+            scratch.iteration = scratch.iteration._replace(history=np.zeros(most))
+            scratch.place.scheme[0, 0] = self.assembly.energy
+            rest = self.__dict__["_rest"] = scratch, track_for(1, self.system.input_size)
+        scratch, track = rest
+        scratch.iteration.control[:3] = control
+        status = self.solve("statics", scratch, track, a.base, a.twist, a.q, a.multipliers, u)
+        return status, scratch.iteration.history[:most]
+
+    def solve(self, scheme: str, scratch: Scratch, track: Track, *more: Any) -> int:
+        """The compiled solver of a scheme (:mod:`elver.kernels.march`); number of steps, or of iterations, or a status.
+
+        ``scheme``: "statics", "one-step", "gauss" or "conserving"; ``more`` is what its solver takes beside.
+        """
+        further = [words_of(one) for one in more if isinstance(one, Passage)]
+        table = scratch.table(entry.calls_of(scheme, scratch.iteration.front.size > 0), track, *further)
+        return entry.solver_of(scheme)(self.robot, table, *more[len(further) :])
 
     def passage(self) -> Passage:
         """What conserving steps carry on and work with."""
         return passage_for(self.program, self.coordinates, self.rows, self.system.input_size)
 
-    def march_conserving(self, scratch: March, passage: Passage, *arguments: Any) -> int:
-        """Conserving steps: :func:`elver.kernels.march.conserving.march_conserving`."""
-        return entry.march_conserving(self.robot, table_of_step(scratch, passage), *arguments)
-
-    def march_explicit(self, scratch: March, *arguments: Any) -> int:
+    def march_explicit(self, scratch: Scratch, track: Track, stages: int) -> int:
         """Runge-Kutta steps: :func:`elver.kernels.march.explicit.march_explicit`."""
-        return entry.march_explicit(self.robot, scratch, self.sweep, *arguments)
+        table = scratch.table(entry.calls_of("explicit", False), track)
+        return entry.march_explicit(self.robot, table, self.sweep, stages)
 
     @cached_property
     def sweep(self) -> Sweep:
         """Scratch arrays of the sweeps that find accelerations in O(n)."""
         return sweep_for(self.program)
 
-    def march_gauss(self, scratch: March, *arguments: Any) -> int:
-        """Gauss steps: :func:`elver.kernels.march.gauss.march_gauss`."""
-        return entry.march_gauss(self.robot, scratch, *arguments)
-
     def solve_in_python(
-        self, solver: Any, residual: Any, frames: Any, matrix: Any, scratch: March, *arguments: Any
+        self, scheme: str, of_robot: tuple[Any, Any, Any], scratch: Scratch, track: Track, *more: Any
     ) -> int:
-        """A compiled ``solver`` as plain Python, with residual and tangent that call back; never along the tree."""
-        functions = residual, frames, matrix, lu_factor, lu_solve, None, None
-        return int(entry.as_python(solver)(*functions, (self.program, self.work), scratch, *arguments))
+        """:meth:`solve` as plain Python, with residual, frames and matrix that call back; never along the tree."""
+        solver, calls = entry.solver_in_python(scheme, *of_robot)
+        views = calls, scratch.iteration, scratch.march, scratch.place, track
+        return int(solver((self.program, self.work), views, *more))
 
 
 class _Cores(threading.local):

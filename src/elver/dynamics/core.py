@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.assembly import Assembly, assembly_of, compile_system
 from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
+from elver.dynamics.increments import Increments, choose_increments
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure, Values, check_rows, locked
 from elver.errors import BadInput, expect
@@ -42,11 +43,6 @@ __all__ = ["Core", "core", "structure_of", "values_of"]
 
 Array = NDArray[np.float64]
 
-# Unknowns from which the elimination along the tree is quicker than the matrix (measured: studies/growth.py).
-_ALONG_TREE = 30
-# Pivot of the elimination, of what it is compared with, below which nothing is said about stability; and the number of
-# inverse iterations that find the softest motion: from a random start it stands out tenfold after few.
-_LEAST_PIVOT, _INVERSE_STEPS = 1e-7, 8
 _SYSTEM = "System(Mechanism.clamped(rod))"
 
 
@@ -224,18 +220,14 @@ class Core:
         return self.rows > 0 or self.program.span_tendon.size > 0
 
     @cached_property
+    def increments(self) -> Increments:
+        """Which way of finding Newton's increments is the quicker."""
+        return choose_increments(self.program, self.coordinates, self.rows)
+
+    @cached_property
     def along_tree(self) -> bool:
-        """True where Newton's increments are found by elimination along the tree, which must be the quicker way."""
-        p, n = self.program, self.coordinates
-        if not self.tied:
-            return n >= _ALONG_TREE
-        ends = np.unique(np.concatenate([p.closure_frame.ravel(), p.span_frame.ravel()]))
-        border = 6 * np.count_nonzero(ends > 0) + self.rows
-        # operations in all: columns of both ways are the same; dense, rows over paths and factors; here, the border
-        path = np.repeat(p.segment[:, 8], p.segment[:, 2])
-        dense = float(np.sum(400.0 * path)) + (n + self.rows) ** 3 / 3.0
-        along = p.rest.shape[0] * (2500.0 + 500.0 * border) + border**3
-        return bool(along < dense)
+        """True where Newton's increments are found by elimination along the tree."""
+        return self.increments.along_tree
 
     @cached_property
     def order(self) -> Order:
@@ -261,29 +253,6 @@ class Core:
             it = it._replace(matrix=w.matrix, pivots=w.pivots)
         march = march_for(self.coordinates, self.n, self.rows, self.assembly.scale, it.x)
         return Scratch(it, march, place_for(self.n, self.rows))
-
-    def nature(self, a: Arrays, u: Array) -> tuple[float, float]:
-        """Of the tangent at rest, along the tree: how far it is from symmetric, and its least eigenvalue.
-
-        In units of the unknowns, by inverse iteration: a motion that nothing resists is found in a step or two. Zero
-        where one is negative, or a pivot too small to tell.
-        """
-        columns, weights = np.eye(18, 6), np.array([1.0, 0.0, 0.0])
-        entry.evaluate_residual(self.robot, a.base, a.twist, a.q, a.multipliers, u, 1)
-        entry.evaluate_frames(self.robot, a.base, a.multipliers, u, 1)
-        pivot = entry.home(self.robot, self.table, a.q, a.multipliers, u, columns, weights, 1)
-        skew, least = (float(value) for value in self.front.nature)
-        if min(least, pivot) < _LEAST_PIVOT:
-            return skew, 0.0
-        table, scale, free = self.table, self.assembly.scale, np.ones(self.coordinates)
-        free[self.coordinates - self.n + self.program.imposed[:, 0]] = 0.0
-        x, softest = np.random.default_rng(0).normal(size=self.coordinates) * free, np.inf
-        for _ in range(_INVERSE_STEPS):
-            y = x / np.linalg.norm(x) / scale
-            entry.back(self.robot, table, 1, y)
-            x = y / scale * free * self.assembly.energy
-            softest = 1.0 / float(np.linalg.norm(x))
-        return skew, softest
 
     @property
     def kept(self) -> tuple[NDArray[Any], ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import Core
+from elver.dynamics.increments import Increments
 from elver.dynamics.states import Arrays
 from elver.environment import Feedback, JointFeedback
 from elver.kernels.build import entry
@@ -107,9 +108,9 @@ class FeedbackCore(Core):
                 yield offset + np.concatenate(own), part
 
     @property
-    def along_tree(self) -> bool:
-        """Never: a controller may couple any joint with any other."""
-        return False
+    def increments(self) -> Increments:
+        """By the matrix."""
+        return Increments(False, "a controller may couple any joint with any other")
 
     def solve(self, scheme: str, scratch: Scratch, track: Track, *more: Any) -> int:
         """The solver of a scheme, in Python."""

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.assembly import Assembly
 from elver.dynamics.core import Core
+from elver.dynamics.increments import Increments
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure
 from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, Morison, PointWrench
@@ -269,9 +270,9 @@ class SpectralCore(Core):
         return matrix
 
     @property
-    def along_tree(self) -> bool:
-        """Never: rods by collocation have equations of their own."""
-        return False
+    def increments(self) -> Increments:
+        """By the matrix."""
+        return Increments(False, "rods by collocation have equations of their own")
 
     def solve(self, scheme: str, scratch: Scratch, track: Track, *more: Any) -> int:
         """The solver of a scheme, in Python."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import core
 from elver.dynamics.forward import closure_drift
+from elver.dynamics.increments import words_of_increments
 from elver.dynamics.states import Arrays, arrays, as_state
 from elver.integrators.conserving import Conserving
 from elver.integrators.explicit import Explicit
@@ -61,10 +62,15 @@ class March:
 
     @property
     def newton(self) -> str:
-        """How increments are found."""
+        """How increments are found, and why."""
         if isinstance(self.method, Explicit):
             return "none: explicit steps"
-        return "along the tree" if self.scratch.iteration.front.size else "dense matrix"
+        if self.core.along_tree and not self.scratch.iteration.front.size:
+            if isinstance(self.method, Conserving):
+                return "dense matrix: conserving steps tie frames of two instants"
+            stages = "closures hold at its stages" if self.core.rows else "its stages are solved together"
+            return f"dense matrix: {type(self.method).__name__}(), {stages}"
+        return words_of_increments(self.core)
 
     def _take_rates(self, twist: Array) -> None:
         """Rates of the scheme from the body twist of the base and its rate."""

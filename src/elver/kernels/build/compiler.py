@@ -200,27 +200,24 @@ def _reader(unpacker: Unpacker, names: tuple[str, ...]) -> Any:
 
     def read(_: Any, table: Any) -> Any:
         records, named = unpacker.types_of(), []
-        parts = range(len(records)) if unpacker.parts is None else unpacker.parts
         for record in records:
             used = {name: kind for name, kind in record.fields.items() if name in names}
             named.append(types.NamedTuple(map(numba_type, used.values()), namedtuple(record.type.__name__, used)))
-        asked = types.Tuple([named[k] for k in parts])
+        asked = types.Tuple(unpacker.of_tuples(tuple(named)))
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             words = make_array(signature.args[0])(context, builder, arguments[0]).data
             place, found = unpacker.behind, []
-            for k, (record, kind) in enumerate(zip(records, named, strict=True)):
+            for record, kind in zip(records, named, strict=True):
                 values = []
                 for name, one in zip(record.fields, map(numba_type, record.kinds), strict=True):
-                    where = range(place, place + 1 + getattr(one, "ndim", 0))  # an address is one word
+                    where = range(place, place + 1 + getattr(one, "ndim", 0))  # the address of a kernel has no shape
                     place = where.stop
-                    if k in parts and name in kind.fields:
+                    if name in kind.fields:
                         address, *shape = (builder.load(cgutils.gep_inbounds(builder, words, at)) for at in where)
-                        is_array = isinstance(one, types.Array)
-                        values.append(_array(context, builder, one, address, shape) if is_array else address)
-                if k in parts:
-                    found.append(context.make_tuple(builder, kind, values))
-            return context.make_tuple(builder, asked, found)
+                        values.append(_array(context, builder, one, address, shape) if shape else address)
+                found.append(context.make_tuple(builder, kind, values))
+            return context.make_tuple(builder, asked, unpacker.of_tuples(tuple(found)))
 
         return asked(table), codegen
 
@@ -379,8 +376,7 @@ class _Library(AOTCodeLibrary):
 
 
 def store(kernel: Kernel) -> None:
-    """Compile a kernel into the cache; where it has no types of its own, with all that the plain Python of its solver
-    calls (see :mod:`elver.kernels.build.plain`)."""
+    """Compile a kernel into the cache; one without types of its own with all that its solver as plain Python calls."""
     solver = owner(kernel)
     for one in [kernel] if solver is kernel else sorted(callees(solver), key=lambda other: other.name):
         library, border, code = _described(one)

@@ -19,9 +19,9 @@ _HOME = {
     ),
     "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
     "elver.dynamics": (
-        "Structure Values bias_forces energy floating_inverse_dynamics forward_dynamics inverse_dynamics linearize "
-        "mass_matrix modes momentum nodes poses structure_of tangent_forward_dynamics tangent_inverse_dynamics "
-        "values_of"
+        "Structure Values bias_forces energy explain floating_inverse_dynamics forward_dynamics inverse_dynamics "
+        "linearize mass_matrix modes momentum nodes poses structure_of tangent_forward_dynamics "
+        "tangent_inverse_dynamics values_of"
     ),
     "elver.environment": (
         "Buoyancy DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop Lighthill "
@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         Values,
         bias_forces,
         energy,
+        explain,
         floating_inverse_dynamics,
         forward_dynamics,
         inverse_dynamics,

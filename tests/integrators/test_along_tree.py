@@ -168,3 +168,28 @@ def test_a_load_beyond_all_rods_is_named() -> None:
         u = system.input_vector(system.signals({tendon: pull, "push": 0.0}), 0.0)
         assert overload(system, u).startswith(words)
         assert bool(overload(system, u)) == bool(words)
+
+
+def test_it_is_said_how_increments_are_found_and_why() -> None:
+    """explain(system) and the runs' attribute ``newton`` name the way and its reason."""
+    rod = ev.Rod(0.3, ev.Circle(0.01), MATERIAL, ev.Legendre.kirchhoff(2), name="rod")
+    small = ev.System(ev.Mechanism.clamped(rod))
+    large, inputs = arm("elements")
+    held, _ = arm("held elements")
+    assert small.mechanism.explain() in ev.explain(small)
+    assert ev.explain(small).endswith(
+        "dense matrix: 6 unknowns, the way along the tree is the quicker from 30 on"
+    )
+    assert "along the tree: 46 unknowns" in ev.explain(large)
+    assert "a border of 9 for 1 tied frames" in ev.explain(held)
+    driven = ev.System(small.mechanism, loads=[ev.Feedback((rod, "tip"), lambda t, g, eta: np.zeros(6), name="none")])
+    assert "dense matrix: a controller" in ev.explain(driven)
+    words = {}
+    for method in (ev.Newmark(), ev.ImplicitMidpoint(), ev.GaussLegendre4(), ev.Conserving()):
+        words[type(method).__name__] = ev.simulate(large, None, 2e-3, 1e-3, method, inputs).attrs["newton"]
+    assert words["Newmark"] == words["ImplicitMidpoint"]
+    assert words["Newmark"].startswith("along the tree: 46 unknowns")
+    assert words["GaussLegendre4"] == "dense matrix: GaussLegendre4(), its stages are solved together"
+    assert words["Conserving"].startswith("dense matrix: conserving steps")
+    explicit = ev.simulate(small, None, 2e-6, 1e-6, ev.RungeKutta4()).attrs["newton"]
+    assert explicit == "none: explicit steps"

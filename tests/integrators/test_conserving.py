@@ -12,9 +12,11 @@ import xarray as xr
 
 import elver as ev
 from elver.integrators.march import March
-from elver.kernels.build.entry import address
+from elver.kernels.algebra import lu_solve
+from elver.kernels.build.entry import address, calls_of
 from elver.kernels.build.load import load
-from elver.kernels.march.passage import table_of_step
+from elver.kernels.march.memory import ROW, STEP, track_for
+from elver.kernels.march.passage import words_of
 
 KEEPS, LOSES = ev.Conserving(), ev.Conserving(rho_inf=0.8)
 
@@ -271,27 +273,28 @@ def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
     march.run(np.array([0.0, 1e-3, 2e-3]))
     kernels, scratch, passage = march.core, march.scratch, march.passage
     assert passage is not None
-    table = table_of_step(scratch, passage)
-    u, end = march.inputs(2e-3 + h * np.array([0.0, 0.5, 1.0])), march.given(np.array([2e-3 + h]))[0][0]
-    own = address("evaluate.evaluate_residual")
-    load("step_residual.start_step").call(own, kernels.robot, table, h, march.base, march.q, *u)
+    instants = 2e-3 + h * np.array([0.0, 0.5, 1.0])
+    u, (given, _) = march.inputs(instants), march.given(instants)
+    track = track_for(3, u.shape[1])._replace(inputs=u, given_base=given)
+    table = scratch.table(calls_of("conserving", False), track, words_of(passage))
+    it, scratch.march.at[ROW], scratch.iteration.control[STEP] = scratch.iteration, 2, h
+    own = address("tree.evaluate.evaluate_residual")
+    load("march.step_residual.start_step").call(own, kernels.robot, table, h, march.base, march.q, *u)
 
     def residual(x: np.ndarray) -> np.ndarray:
-        scratch.total[:] = x[: kernels.coordinates]
-        load("step_residual.residual_of_step").call(
-            own, kernels.robot, table, 0.0, h, march.base, march.q, x[kernels.coordinates :].copy(), end
-        )
+        it.x[0] = x
+        load("march.conserving.residual_of_motion").call(kernels.robot, table)
         return passage.residual.copy()
 
     rng = np.random.default_rng(0)
-    unit = np.concatenate([scratch.scale, np.full(kernels.rows, 1e-2)])
+    unit = np.concatenate([scratch.march.scale, np.full(kernels.rows, 1e-2)])
     x = 0.05 * unit * rng.normal(size=unit.size)
     residual(x)
-    names = ("tangent.evaluate_frames", "tangent.evaluate_matrix", "passage.frame_columns")
-    load("step_tangent.matrix_of_step").call(
-        *(address(name) for name in names), kernels.robot, table, 0.0, h, march.q, x[kernels.coordinates :].copy()
-    )
-    matrix = kernels.work.matrix.copy() * unit
+    assert load("march.conserving.tangent_of_motion").call(kernels.robot, table) > 0.0
+    inverse = np.eye(unit.size)
+    for row in inverse:  # each becomes a column of the inverse
+        lu_solve(it.matrix, it.pivots, row)
+    matrix = np.linalg.inv(inverse.T) * unit
     found = np.array(
         [(residual(x + 1e-5 * e) - residual(x - 1e-5 * e)) / 2e-5 for e in np.diag(unit)]
     ).T

@@ -1,6 +1,7 @@
 """Dynamics: residual, tangent, mass matrix, energies, small motions; functions of a system and a state."""
 
 from elver.dynamics.core import structure_of, values_of
+from elver.dynamics.explain import explain
 from elver.dynamics.forward import (
     FloatingInverseDynamics,
     TangentForwardDynamics,
@@ -34,6 +35,7 @@ __all__ = [
     "Values",
     "bias_forces",
     "energy",
+    "explain",
     "floating_inverse_dynamics",
     "forward_dynamics",
     "inverse_dynamics",

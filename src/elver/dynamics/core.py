@@ -16,15 +16,22 @@ from numpy.typing import NDArray
 
 from elver.dynamics.assembly import Assembly, assembly_of, compile_system
 from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
+from elver.dynamics.increments import Increments, choose_increments
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure, Values, check_rows, locked
 from elver.errors import BadInput, expect
-from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.build import entry
 from elver.kernels.build.tables import robot_of, table_of
 from elver.kernels.build.warmup import COMMON, ensure
-from elver.kernels.march.memory import March, march_for
-from elver.kernels.march.passage import Passage, passage_for, table_of_step
+from elver.kernels.march.memory import (
+    Scratch,
+    Track,
+    iteration_for,
+    march_for,
+    place_for,
+    track_for,
+)
+from elver.kernels.march.passage import Passage, passage_for, words_of
 from elver.kernels.tree.articulated import Sweep, sweep_for
 from elver.kernels.tree.front import Front, Order, front_for, front_types, order_of
 from elver.kernels.tree.program import Program, work_for
@@ -36,11 +43,6 @@ __all__ = ["Core", "core", "structure_of", "values_of"]
 
 Array = NDArray[np.float64]
 
-# Unknowns from which the elimination along the tree is quicker than the matrix (measured: studies/growth.py).
-_ALONG_TREE = 30
-# Pivot of the elimination, of what it is compared with, below which nothing is said about stability; and the number of
-# inverse iterations that find the softest motion: from a random start it stands out tenfold after few.
-_LEAST_PIVOT, _INVERSE_STEPS = 1e-7, 8
 _SYSTEM = "System(Mechanism.clamped(rod))"
 
 
@@ -77,6 +79,7 @@ class Core:
         """Work on this program, in new arrays."""
         self.program = program
         self.__dict__.pop("order", None)
+        self.__dict__.pop("_rest", None)
         self.work = work_for(program)
         self.robot = robot_of(program, self.work)
 
@@ -93,7 +96,7 @@ class Core:
     def _alike(self) -> Self:
         """All but the work space."""
         other = object.__new__(type(self))
-        with_work = ("work", "robot", "released", "sweep", "apart", "powers", "_power", "front")
+        with_work = ("work", "robot", "released", "sweep", "apart", "powers", "_power", "front", "_rest")
         # a copy first: another thread may just be adding one of these
         other.__dict__.update((name, value) for name, value in dict(vars(self)).items() if name not in with_work)
         return other
@@ -217,18 +220,14 @@ class Core:
         return self.rows > 0 or self.program.span_tendon.size > 0
 
     @cached_property
+    def increments(self) -> Increments:
+        """Which way of finding Newton's increments is the quicker."""
+        return choose_increments(self.program, self.coordinates, self.rows)
+
+    @cached_property
     def along_tree(self) -> bool:
-        """True where Newton's increments are found by elimination along the tree, which must be the quicker way."""
-        p, n = self.program, self.coordinates
-        if not self.tied:
-            return n >= _ALONG_TREE
-        ends = np.unique(np.concatenate([p.closure_frame.ravel(), p.span_frame.ravel()]))
-        border = 6 * np.count_nonzero(ends > 0) + self.rows
-        # operations in all: columns of both ways are the same; dense, rows over paths and factors; here, the border
-        path = np.repeat(p.segment[:, 8], p.segment[:, 2])
-        dense = float(np.sum(400.0 * path)) + (n + self.rows) ** 3 / 3.0
-        along = p.rest.shape[0] * (2500.0 + 500.0 * border) + border**3
-        return bool(along < dense)
+        """True where Newton's increments are found by elimination along the tree."""
+        return self.increments.along_tree
 
     @cached_property
     def order(self) -> Order:
@@ -243,80 +242,75 @@ class Core:
         """Scratch and factors of the elimination along the tree."""
         return front_for(self.program, self.order)
 
-    def march(self, stages: int = 0) -> March:
-        """Scratch arrays of a solver; ``stages`` of a Gauss method, 0 for others."""
-        sizes = self.coordinates, self.n, self.rows, self.assembly.scale, stages
-        along_tree = self.along_tree and (stages == 0 or (stages == 1 and self.rows == 0))
-        return march_for(*sizes, self.table if along_tree else None)
-
-    def nature(self, a: Arrays, u: Array) -> tuple[float, float]:
-        """Of the tangent at rest, along the tree: how far it is from symmetric, and its least eigenvalue.
-
-        In units of the unknowns, by inverse iteration: a motion that nothing resists is found in a step or two. Zero
-        where one is negative, or a pivot too small to tell.
-        """
-        columns, weights = np.eye(18, 6), np.array([1.0, 0.0, 0.0])
-        entry.evaluate_residual(self.robot, a.base, a.twist, a.q, a.multipliers, u, 1)
-        entry.evaluate_frames(self.robot, a.base, a.multipliers, u, 1)
-        pivot = entry.home(self.robot, self.table, a.q, a.multipliers, u, columns, weights, 1)
-        skew, least = (float(value) for value in self.front.nature)
-        if min(least, pivot) < _LEAST_PIVOT:
-            return skew, 0.0
-        table, scale, free = self.table, self.assembly.scale, np.ones(self.coordinates)
-        free[self.coordinates - self.n + self.program.imposed[:, 0]] = 0.0
-        x, softest = np.random.default_rng(0).normal(size=self.coordinates) * free, np.inf
-        for _ in range(_INVERSE_STEPS):
-            y = x / np.linalg.norm(x) / scale
-            entry.back(self.robot, table, 1, y)
-            x = y / scale * free * self.assembly.energy
-            softest = 1.0 / float(np.linalg.norm(x))
-        return skew, softest
+    def scratch(self, stages: int = 0, residual: Array | None = None) -> Scratch:
+        """Arrays of a solver; ``stages`` of a Gauss method, 0 for others; ``residual`` of one that has its own."""
+        w, unknowns = self.work, self.coordinates + self.rows
+        along_tree = self.along_tree and residual is None and (stages == 0 or (stages == 1 and self.rows == 0))
+        if stages == 0 and residual is None:
+            residual = w.residual
+        it = iteration_for(unknowns, max(stages, 1), residual, self.table if along_tree else None)
+        if stages == 0 or along_tree:  # else matrices of stages go into a larger one
+            it = it._replace(matrix=w.matrix, pivots=w.pivots)
+        march = march_for(self.coordinates, self.n, self.rows, self.assembly.scale, it.x)
+        return Scratch(it, march, place_for(self.n, self.rows))
 
     @property
     def kept(self) -> tuple[NDArray[Any], ...]:
-        """What a run remembers from step to step: the factors of its last matrix."""
-        return (self.work.matrix, self.work.pivots, *(self.front if self.along_tree else ()))
+        """What a run remembers from step to step beside its scratch: the factors of its last matrix along the tree."""
+        return tuple(self.front) if self.along_tree else ()
 
     @property
     def table(self) -> NDArray[np.int64]:
         """Order and front as compiled code takes them."""
         return table_of(front_types(), self.order, self.front)
 
-    def solve_static(self, scratch: March, *arguments: Any) -> int:
-        """Newton for an equilibrium: :func:`elver.kernels.march.rest.solve_static`."""
-        return entry.solve_static(self.robot, scratch, *arguments)
+    def solve_static(self, a: Arrays, u: Array, control: tuple[float, int, float]) -> tuple[int, Array]:
+        """Newton for an equilibrium, in place: :func:`elver.kernels.march.rest.solve_static`.
 
-    def march_one_step(self, scratch: March, *arguments: Any) -> int:
-        """Newmark-type steps: :func:`elver.kernels.march.one_step.march_one_step`."""
-        return entry.march_one_step(self.robot, scratch, *arguments)
+        ``control``: tolerance, most iterations and longest step. Its status, and the norms of the residual.
+        """
+        most = control[1]
+        rest: tuple[Scratch, Track] | None = self.__dict__.get("_rest")
+        if rest is None or rest[0].iteration.history.size < most:
+            scratch = self.scratch()
+            scratch.iteration = scratch.iteration._replace(history=np.zeros(most))
+            scratch.place.scheme[0, 0] = self.assembly.energy
+            rest = self.__dict__["_rest"] = scratch, track_for(1, self.system.input_size)
+        scratch, track = rest
+        scratch.iteration.control[:3] = control
+        status = self.solve("statics", scratch, track, a.base, a.twist, a.q, a.multipliers, u)
+        return status, scratch.iteration.history[:most]
+
+    def solve(self, scheme: str, scratch: Scratch, track: Track, *more: Any) -> int:
+        """The compiled solver of a scheme (:mod:`elver.kernels.march`); number of steps, or of iterations, or a status.
+
+        ``scheme``: "statics", "one-step", "gauss" or "conserving"; ``more`` is what its solver takes beside.
+        """
+        further = [words_of(one) for one in more if isinstance(one, Passage)]
+        table = scratch.table(entry.calls_of(scheme, scratch.iteration.front.size > 0), track, *further)
+        return entry.solver_of(scheme)(self.robot, table, *more[len(further) :])
 
     def passage(self) -> Passage:
         """What conserving steps carry on and work with."""
         return passage_for(self.program, self.coordinates, self.rows, self.system.input_size)
 
-    def march_conserving(self, scratch: March, passage: Passage, *arguments: Any) -> int:
-        """Conserving steps: :func:`elver.kernels.march.conserving.march_conserving`."""
-        return entry.march_conserving(self.robot, table_of_step(scratch, passage), *arguments)
-
-    def march_explicit(self, scratch: March, *arguments: Any) -> int:
+    def march_explicit(self, scratch: Scratch, track: Track, stages: int) -> int:
         """Runge-Kutta steps: :func:`elver.kernels.march.explicit.march_explicit`."""
-        return entry.march_explicit(self.robot, scratch, self.sweep, *arguments)
+        table = scratch.table(entry.calls_of("explicit", False), track)
+        return entry.march_explicit(self.robot, table, self.sweep, stages)
 
     @cached_property
     def sweep(self) -> Sweep:
         """Scratch arrays of the sweeps that find accelerations in O(n)."""
         return sweep_for(self.program)
 
-    def march_gauss(self, scratch: March, *arguments: Any) -> int:
-        """Gauss steps: :func:`elver.kernels.march.gauss.march_gauss`."""
-        return entry.march_gauss(self.robot, scratch, *arguments)
-
     def solve_in_python(
-        self, solver: Any, residual: Any, frames: Any, matrix: Any, scratch: March, *arguments: Any
+        self, scheme: str, of_robot: tuple[Any, Any, Any], scratch: Scratch, track: Track, *more: Any
     ) -> int:
-        """A compiled ``solver`` as plain Python, with residual and tangent that call back; never along the tree."""
-        functions = residual, frames, matrix, lu_factor, lu_solve, None, None
-        return int(entry.as_python(solver)(*functions, (self.program, self.work), scratch, *arguments))
+        """:meth:`solve` as plain Python, with residual, frames and matrix that call back; never along the tree."""
+        solver, calls = entry.solver_in_python(scheme, *of_robot)
+        views = calls, scratch.iteration, scratch.march, scratch.place, track
+        return int(solver((self.program, self.work), views, *more))
 
 
 class _Cores(threading.local):

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import Core
+from elver.dynamics.increments import Increments
 from elver.dynamics.states import Arrays
 from elver.environment import Feedback, JointFeedback
 from elver.kernels.build import entry
-from elver.kernels.march import explicit, gauss, one_step, rest
-from elver.kernels.march.memory import March
+from elver.kernels.build.calls import Calls
+from elver.kernels.march import explicit
+from elver.kernels.march.memory import Scratch, Track
 from elver.kernels.tree import articulated
 from elver.lie import se3
 
@@ -106,29 +108,18 @@ class FeedbackCore(Core):
                 yield offset + np.concatenate(own), part
 
     @property
-    def along_tree(self) -> bool:
-        """Never: a controller may couple any joint with any other."""
-        return False
+    def increments(self) -> Increments:
+        """By the matrix."""
+        return Increments(False, "a controller may couple any joint with any other")
 
-    def solve_static(self, scratch: March, *arguments: Any) -> int:
-        """Newton for an equilibrium, in Python."""
-        return self._solve(rest.solve_static, scratch, *arguments)
+    def solve(self, scheme: str, scratch: Scratch, track: Track, *more: Any) -> int:
+        """The solver of a scheme, in Python."""
+        own = self._fill_residual, self._fill_frames, self._fill_matrix
+        return self.solve_in_python(scheme, own, scratch, track, *more)
 
-    def march_one_step(self, scratch: March, *arguments: Any) -> int:
-        """Newmark-type steps, in Python."""
-        return self._solve(one_step.march_one_step, scratch, *arguments)
-
-    def march_explicit(self, scratch: March, *arguments: Any) -> int:
+    def march_explicit(self, scratch: Scratch, track: Track, stages: int) -> int:
         """Runge-Kutta steps, in Python."""
         run, accelerations = entry.as_python(explicit.march_explicit), entry.as_python(articulated.accelerations)
-        return int(
-            run(self._fill_residual, accelerations, (self.program, self.work), scratch, self.sweep, *arguments)
-        )
-
-    def march_gauss(self, scratch: March, *arguments: Any) -> int:
-        """Gauss steps, in Python."""
-        return self._solve(gauss.march_gauss, scratch, *arguments)
-
-    def _solve(self, function: Any, scratch: March, *arguments: Any) -> int:
-        own = self._fill_residual, self._fill_frames, self._fill_matrix
-        return self.solve_in_python(function, *own, scratch, *arguments)
+        calls = Calls(self._fill_residual, 0, 0, 0, 0)
+        views = calls, scratch.iteration, scratch.march, scratch.place, track
+        return int(run(accelerations, (self.program, self.work), views, self.sweep, stages))

@@ -36,14 +36,14 @@ from numpy.typing import NDArray
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.assembly import Assembly
 from elver.dynamics.core import Core
+from elver.dynamics.increments import Increments
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure
 from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, Morison, PointWrench
 from elver.errors import BadInput, ElverWarning
 from elver.kernels.build import entry
 from elver.kernels.build.warmup import ensure
-from elver.kernels.march import gauss, one_step, rest
-from elver.kernels.march.memory import March
+from elver.kernels.march.memory import Scratch, Track
 from elver.kernels.terms.strain_loads import point_slopes, strain_residual, strain_tangent
 from elver.lie import so3
 from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
@@ -270,24 +270,14 @@ class SpectralCore(Core):
         return matrix
 
     @property
-    def along_tree(self) -> bool:
-        """Never: rods by collocation have equations of their own."""
-        return False
+    def increments(self) -> Increments:
+        """By the matrix."""
+        return Increments(False, "rods by collocation have equations of their own")
 
-    def solve_static(self, scratch: March, *arguments: Any) -> int:
-        """Newton for an equilibrium, in Python."""
-        return self._solve(rest.solve_static, scratch, *arguments)
-
-    def march_one_step(self, scratch: March, *arguments: Any) -> int:
-        """Newmark-type steps, in Python."""
-        return self._solve(one_step.march_one_step, scratch, *arguments)
-
-    def march_gauss(self, scratch: March, *arguments: Any) -> int:
-        """Gauss steps, in Python."""
-        return self._solve(gauss.march_gauss, scratch, *arguments)
-
-    def _solve(self, function: Any, scratch: March, *arguments: Any) -> int:
-        return self.solve_in_python(function, self._fill_residual, _nothing, self._fill_matrix, scratch, *arguments)
+    def solve(self, scheme: str, scratch: Scratch, track: Track, *more: Any) -> int:
+        """The solver of a scheme, in Python."""
+        own = self._fill_residual, _nothing, self._fill_matrix
+        return self.solve_in_python(scheme, own, scratch, track, *more)
 
     def _fill_residual(
         self, _: Any, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import core
 from elver.dynamics.forward import closure_drift
+from elver.dynamics.increments import words_of_increments
 from elver.dynamics.states import Arrays, arrays, as_state
 from elver.integrators.conserving import Conserving
 from elver.integrators.explicit import Explicit
 from elver.integrators.gauss import Gauss
 from elver.integrators.method import Method, OneStep
 from elver.integrators.start import filtered_start
+from elver.kernels.march.memory import Place, Scratch, Track
 from elver.mechanism import Driven
 from elver.results.work import GAUSS_POINTS
 from elver.system import State, System
@@ -37,24 +39,38 @@ class March:
         self.system, self.method, self.signals = system, method, signals
         self.core = core(system).with_own_work()  # its own work space: the matrix in it lasts from chunk to chunk
         k = self.core
-        self.scratch = k.march(method.stages if isinstance(method, Gauss) else 0)
         a = arrays(state)
         self.base, self.multipliers = a.base, a.multipliers
         self.q = np.vstack([a.q, a.q[2]])  # the last row is the pseudo-acceleration of generalized-α
         self.rates = np.zeros((3, 6))
         self.twist = a.twist
         self.passage = k.passage() if isinstance(method, Conserving) else None
+        on_se3 = np.array([int(method.group == "SE3")])
+        self.place = Place(_numbers(method), on_se3, self.base, self.rates, self.q, self.multipliers)
+        self.scratch = self._scratch()
         self.divided: list[float] = []  # s, where steps that were taken in parts began
         self.halved = 0  # how often the next step is halved: one time less than the step before needed
         self._take_rates(a.twist)
 
+    def _scratch(self) -> Scratch:
+        """Arrays of the solver, which works on the state of this march."""
+        stages = self.method.stages if isinstance(self.method, Gauss) else 0
+        scratch = self.core.scratch(stages, None if self.passage is None else self.passage.residual)
+        scratch.place = self.place
+        scratch.iteration.control[:2] = self.method.tolerance, self.method.max_iterations
+        return scratch
+
     @property
     def newton(self) -> str:
-        """How increments are found."""
+        """How increments are found, and why."""
         if isinstance(self.method, Explicit):
             return "none: explicit steps"
-        along_tree = self.scratch.front.size and not isinstance(self.method, Conserving)
-        return "along the tree" if along_tree else "dense matrix"
+        if self.core.along_tree and not self.scratch.iteration.front.size:
+            if isinstance(self.method, Conserving):
+                return "dense matrix: conserving steps tie frames of two instants"
+            stages = "closures hold at its stages" if self.core.rows else "its stages are solved together"
+            return f"dense matrix: {type(self.method).__name__}(), {stages}"
+        return words_of_increments(self.core)
 
     def _take_rates(self, twist: Array) -> None:
         """Rates of the scheme from the body twist of the base and its rate."""
@@ -86,17 +102,16 @@ class March:
 
     def __getstate__(self) -> dict[str, Any]:
         # of the work space only what is remembered from step to step
-        scratch = self.scratch._replace(front=np.zeros(0, dtype=np.int64))  # addresses mean nothing elsewhere
-        return {**vars(self), "core": None, "scratch": scratch, "kept": self.core.kept}
+        return {**vars(self), "core": None, "kept": self.core.kept}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         kept = state.pop("kept")
         vars(self).update(state)
         self.core = core(self.system).with_own_work()
-        stages = self.method.stages if isinstance(self.method, Gauss) else 0
-        self.scratch = self.scratch._replace(front=self.core.march(stages).front)
-        for own, told in zip(self.core.kept, kept, strict=True):
-            own[...] = told
+        told, self.scratch = self.scratch, self._scratch()
+        self.scratch.take_over(told)
+        for own, values in zip(self.core.kept, kept, strict=True):
+            own[...] = values
 
     @property
     def _carried(self) -> tuple[Array, ...]:
@@ -134,15 +149,10 @@ class March:
             return self._run_explicit(method, times, out)
         if isinstance(method, Conserving):
             return self._run_conserving(method, times, out)
-        if isinstance(method, OneStep):
-            instants = times
-            function, table = k.march_one_step, np.array(method.scheme)
-        else:
-            assert isinstance(method, Gauss)
-            table = method.tableau
-            fractions = np.append(table[0], 1.0)
+        instants = times
+        if isinstance(method, Gauss):
+            fractions = np.append(method.tableau[0], 1.0)
             instants = (times[:-1, None] + np.diff(times)[:, None] * fractions).ravel()
-            function = k.march_gauss
         inputs = self.inputs(instants)
         if isinstance(method, Gauss):  # rows are the stages and the end of each step
             out["inputs"] = np.vstack([self.inputs(times[:1]), inputs[method.stages :: method.stages + 1]])
@@ -151,13 +161,13 @@ class March:
             out["inputs"] = inputs
             inside = 0.5 * (inputs[:-1] + inputs[1:])[:, None]
         out["time"], out["node_inputs"] = times, _behind_nothing(inside)
-        given_base, given_twist = self.given(instants)
-        done = function(
-            self.scratch, int(method.group == "SE3"), table, times, inputs, given_base, given_twist,
-            self.base, self.rates, self.q, self.multipliers, method.tolerance, method.max_iterations,
-            out["q"], out["base"], out["twist"], out["multipliers"], out["iterations"],
-        )  # fmt: skip
-        return self._done(done, out)
+        scheme = "gauss" if isinstance(method, Gauss) else "one-step"
+        return self._done(self.core.solve(scheme, self.scratch, self._track(instants, inputs, out)), out)
+
+    def _track(self, instants: Array, inputs: Array, out: dict[str, Any]) -> Track:
+        """What is given at these instants, and where steps are recorded."""
+        names = "q", "base", "twist", "multipliers", "iterations"
+        return Track(out["time"], inputs, *self.given(instants), *(out[name] for name in names))
 
     def _run_explicit(self, method: Explicit, times: Array, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
         """:meth:`run` with stages at the start, the middle and the end of each step."""
@@ -169,12 +179,8 @@ class March:
         weights = np.stack([(1.0 - c) * (1.0 - 2.0 * c), 4.0 * c * (1.0 - c), c * (2.0 * c - 1.0)])
         inside = np.einsum("ks,ktu->tsu", weights, np.stack([inputs[:-2:2], inputs[1::2], inputs[2::2]]))
         out["time"], out["node_inputs"] = times, _behind_nothing(inside)
-        done = self.core.march_explicit(
-            self.scratch, method.stages, times, inputs, *self.given(instants), self.base, self.rates, self.q,
-            self.multipliers,
-            out["q"], out["base"], out["twist"], out["multipliers"],
-        )  # fmt: skip
-        return self._done(done, out)
+        track = self._track(instants, inputs, out)
+        return self._done(self.core.march_explicit(self.scratch, track, method.stages), out)
 
     def _run_conserving(self, method: Conserving, times: Array, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
         """:meth:`run` with inputs at the start, the middle and the end of each step."""
@@ -184,14 +190,8 @@ class March:
         out["time"], out["node_inputs"] = times, _behind_nothing(inputs[1::2][:, None])
         out |= {"carried": np.zeros(times.size), "held": np.zeros((times.size, self.core.rows))}
         out["given_work"] = np.zeros((times.size, self.core.program.imposed.shape[0] + 1))
-        assert self.passage is not None
-        done = self.core.march_conserving(
-            self.scratch, self.passage, np.array(method.damping), times, inputs, *self.given(instants),
-            self.base, self.rates, self.q, self.multipliers, method.tolerance, method.max_iterations,
-            out["q"], out["base"], out["twist"], out["multipliers"], out["iterations"], out["carried"],
-            out["held"], out["given_work"],
-        )  # fmt: skip
-        return self._done(done, out)
+        more = self.passage, out["carried"], out["held"], out["given_work"]
+        return self._done(self.core.solve("conserving", self.scratch, self._track(instants, inputs, out), *more), out)
 
     def _done(self, done: int, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
         """Go on from the last step that was done; its records and those before it."""
@@ -270,6 +270,15 @@ class March:
         out["whole"][:-1] = False
         out["iterations"][-1] = out["iterations"].sum()
         return out
+
+
+def _numbers(method: Method) -> Array:
+    """Numbers of the scheme of a method."""
+    if isinstance(method, Gauss):
+        return method.tableau
+    if isinstance(method, Conserving):
+        return np.array([method.damping])
+    return np.array([method.scheme]) if isinstance(method, OneStep) else np.zeros((1, 1))
 
 
 def _behind_nothing(steps: Array) -> Array:

@@ -21,7 +21,6 @@ from elver.dynamics.quantities import nodes, poses
 from elver.dynamics.states import Arrays, arrays, as_state
 from elver.errors import BadInput, refused
 from elver.guards import check_system
-from elver.kernels.march.memory import March
 from elver.lie.integration import magnus
 from elver.mechanism import Frame, Part
 from elver.results import reactions, sample
@@ -163,28 +162,23 @@ class Stability:
 
 
 class Solver:
-    """Compiled Newton of one system with its scratch arrays."""
+    """Compiled Newton of one system."""
 
     def __init__(self, system: System, tolerance: float, max_iterations: int) -> None:
         self.core: Core = core(system)
-        self.tolerance = tolerance
-        self.scratch: March = self.core.march()
-        self.history = np.zeros(max_iterations)
+        self.tolerance, self.max_iterations = tolerance, max_iterations
+        self.history = np.zeros(0)
 
     def __call__(self, a: Arrays, u: Array) -> int:
         """Newton in place; number of iterations, or a negative status."""
-        k = self.core
-        return int(
-            k.solve_static(
-                self.scratch, a.base, a.twist, a.q, a.multipliers, u,
-                k.assembly.energy, self.tolerance, _LONGEST_STEP, self.history,
-            )
-        )  # fmt: skip
+        status, norms = self.core.solve_static(a, u, (self.tolerance, self.max_iterations, _LONGEST_STEP))
+        self.history = norms[np.isfinite(norms)]
+        return status
 
     @property
     def norms(self) -> tuple[float, ...]:
         """Residuals of the last Newton, one per iteration."""
-        return tuple(float(x) for x in self.history[np.isfinite(self.history)])
+        return tuple(map(float, self.history))
 
 
 def copied(a: Arrays) -> Arrays:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import Core, core
+from elver.dynamics.increments import nature
 from elver.dynamics.states import Arrays
 from elver.statics.moving import gyroscopic_growth
 from elver.statics.settling import Constrained
@@ -63,7 +64,7 @@ def reduced(matrix: Array, kernels: Core, own: Array | None = None) -> tuple[Arr
 def verdict_at(kernels: Core, a: Arrays, u: Array) -> Verdict:
     """:func:`verdict` at a shape in balance; where the tree itself leaves no doubt, without the matrix."""
     if kernels.along_tree and not kernels.tied and not kernels.system.free and not kernels.moves(a, u):
-        skew, softest = kernels.nature(a, u)
+        skew, softest = nature(kernels, a, u)
         if skew < _SKEW and softest > _NO_DOUBT:
             return Verdict(True)
     return verdict(kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1), kernels, a, u)

@@ -199,27 +199,27 @@ def _reader(unpacker: Unpacker, names: tuple[str, ...]) -> Any:
     """The intrinsic behind an unpacker, for a function that uses these names: other fields are left out."""
 
     def read(_: Any, table: Any) -> Any:
-        named = []
-        for record in unpacker.types_of():
+        records, named = unpacker.types_of(), []
+        for record in records:
             used = {name: kind for name, kind in record.fields.items() if name in names}
             named.append(types.NamedTuple(map(numba_type, used.values()), namedtuple(record.type.__name__, used)))
-        both = types.Tuple(named)
+        asked = types.Tuple(unpacker.of_tuples(tuple(named)))
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             words = make_array(signature.args[0])(context, builder, arguments[0]).data
-            place, parts = unpacker.behind, []
-            for record, kind in zip(unpacker.types_of(), named, strict=True):
-                arrays = []
+            place, found = unpacker.behind, []
+            for record, kind in zip(records, named, strict=True):
+                values = []
                 for name, one in zip(record.fields, map(numba_type, record.kinds), strict=True):
+                    where = range(place, place + 1 + getattr(one, "ndim", 0))  # the address of a kernel has no shape
+                    place = where.stop
                     if name in kind.fields:
-                        where = range(place, place + 1 + one.ndim)
-                        address, *shape = (builder.load(cgutils.gep_inbounds(builder, words, k)) for k in where)
-                        arrays.append(_array(context, builder, one, address, shape))
-                    place += 1 + one.ndim
-                parts.append(context.make_tuple(builder, kind, arrays))
-            return context.make_tuple(builder, both, parts)
+                        address, *shape = (builder.load(cgutils.gep_inbounds(builder, words, at)) for at in where)
+                        values.append(_array(context, builder, one, address, shape) if shape else address)
+                found.append(context.make_tuple(builder, kind, values))
+            return context.make_tuple(builder, asked, unpacker.of_tuples(tuple(found)))
 
-        return both(table), codegen
+        return asked(table), codegen
 
     return intrinsic(read)
 
@@ -376,9 +376,9 @@ class _Library(AOTCodeLibrary):
 
 
 def store(kernel: Kernel) -> None:
-    """Compile a kernel into the cache, and before it what its plain Python calls (see
-    :mod:`elver.kernels.build.plain`)."""
-    for one in (*callees(kernel), kernel):
+    """Compile a kernel into the cache; one without types of its own with all that its solver as plain Python calls."""
+    solver = owner(kernel)
+    for one in [kernel] if solver is kernel else sorted(callees(solver), key=lambda other: other.name):
         library, border, code = _described(one)
         write(one.name, code._replace(objects=(library.machine_code(), border.machine_code())))
 
@@ -396,5 +396,5 @@ def work() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
     prepare()
     for line in sys.stdin:
-        store(owner(find(line.strip())))
+        store(find(line.strip()))
         print(flush=True)

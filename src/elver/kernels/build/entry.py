@@ -6,9 +6,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from elver.kernels.algebra import lu_factor, lu_solve
+from elver.kernels.build.calls import Calls
 from elver.kernels.build.load import load
-from elver.kernels.build.plain import as_python
+from elver.kernels.build.plain import as_python, kernel_named
 from elver.kernels.build.warmup import ensure
+from elver.kernels.march.newton import dense, newton
 
 __all__ = [
     "accelerations",
@@ -22,28 +25,33 @@ __all__ = [
     "evaluate_tangent",
     "home",
     "join_segments",
-    "march_conserving",
+    "calls_of",
     "march_explicit",
-    "march_gauss",
-    "march_one_step",
     "move_nodes",
     "observe_states",
     "section_strains",
     "shoot_segments",
     "shoot_statics",
-    "solve_static",
+    "solver_in_python",
+    "solver_of",
 ]
 
-# What a solver is given; without elimination along the tree the last two are empty.
-_OF_SOLVERS = (
+# Of each scheme: its solver, and the residual and the tangent of its problem (:mod:`elver.kernels.march.newton`).
+_SCHEMES = {
+    "statics": ("march.rest.solve_static", "march.rest.residual_at_rest", "march.newton.tangent_at_trial"),
+    "one-step": (
+        "march.one_step.march_one_step", "march.one_step.residual_of_increment", "march.newton.tangent_at_trial",
+    ),
+    "gauss": ("march.gauss.march_gauss", "march.gauss.residual_of_stages", "march.gauss.tangent_of_stages"),
+    "conserving": (
+        "march.conserving.march_conserving", "march.conserving.residual_of_motion",
+        "march.conserving.tangent_of_motion",
+    ),
+    "explicit": ("march.explicit.march_explicit", "", ""),
+}  # fmt: skip
+_OF_ROBOT = (
     "tree.evaluate.evaluate_residual", "tree.tangent.evaluate_frames", "tree.tangent.evaluate_matrix",
     "algebra.lu_factor", "algebra.lu_solve",
-)  # fmt: skip
-_ALONG_TREE = ("tree.elimination.home", "tree.substitution.back")
-_NOT_ALONG_TREE = ("tree.elimination.no_home", "tree.substitution.no_back")
-_OF_CONSERVING = (
-    *_OF_SOLVERS, "march.passage.frame_columns", "march.passage.settle", "march.step_residual.start_step",
-    "march.step_residual.residual_of_step", "march.step_tangent.matrix_of_step",
 )  # fmt: skip
 
 
@@ -73,13 +81,39 @@ def _later(group: str, kernel: str) -> Callable[..., Any]:
 
 
 @cache
-def _solver(group: str, kernel: str, along_tree: bool) -> Callable[..., int]:
-    """A solver with the functions that it calls."""
+def calls_of(scheme: str, along_tree: bool) -> Calls:
+    """Addresses of what the solver of a scheme calls, its increments by elimination along the tree or by LU."""
+    _, residual, tangent = _SCHEMES[scheme]
+    calls = Calls(*map(address, _OF_ROBOT))
+    if scheme == "explicit":
+        return calls
+    if scheme != "statics":
+        ensure((scheme,), *_LATER[scheme])
     if along_tree:
         ensure(("tree",), *_LATER["tree"])
-    call = load(kernel).call if group == "statics" else _later(group, kernel)
-    own = [address(name) for name in (*_OF_SOLVERS, *(_ALONG_TREE if along_tree else _NOT_ALONG_TREE))]
-    return lambda *arguments: call(*own, *arguments)
+        calls = calls._replace(home=address("tree.elimination.home"), back=address("tree.substitution.back"))
+    if scheme == "conserving":
+        calls = calls._replace(
+            frame_columns=address("march.passage.frame_columns"), settle=address("march.passage.settle"),
+            start_step=address("march.step_residual.start_step"),
+        )  # fmt: skip
+    return calls._replace(
+        residual=address(residual), tangent=address(tangent), iterate=address("march.newton.newton"),
+        increment=address("march.newton.along_tree" if along_tree else "march.newton.dense"),
+    )  # fmt: skip
+
+
+@cache
+def solver_of(scheme: str) -> Callable[..., int]:
+    """The solver of a scheme: a function of the tables of a robot and of a solver, and of what it takes beside."""
+    return load(_SCHEMES[scheme][0]).call
+
+
+def solver_in_python(scheme: str, residual: Any, frames: Any, matrix: Any) -> tuple[Callable[..., int], Calls]:
+    """The same as plain Python, with any residual, frames and matrix; its tables are named tuples; by LU."""
+    solver, *problem = (as_python(kernel_named(name)) for name in _SCHEMES[scheme])
+    own = dict(zip(("residual", "tangent", "increment", "iterate"), (*problem, as_python(dense), as_python(newton))))
+    return solver, Calls(residual, frames, matrix, lu_factor, lu_solve)._replace(**own)
 
 
 def evaluate_residual(*arguments: Any) -> None:
@@ -150,21 +184,6 @@ def move_nodes(*arguments: Any) -> None:
     _later("shoot", "one_rod.static_shoot.move_nodes")(*arguments)
 
 
-def solve_static(robot: Any, scratch: Any, *arguments: Any) -> int:
-    """:func:`elver.kernels.march.rest.solve_static`, without its functions."""
-    return _solver("statics", "march.rest.solve_static", scratch.front.size > 0)(robot, scratch, *arguments)
-
-
-def march_one_step(robot: Any, scratch: Any, *arguments: Any) -> int:
-    """:func:`elver.kernels.march.one_step.march_one_step`, without its functions."""
-    return _solver("one-step", "march.one_step.march_one_step", scratch.front.size > 0)(robot, scratch, *arguments)
-
-
-def march_gauss(robot: Any, scratch: Any, *arguments: Any) -> int:
-    """:func:`elver.kernels.march.gauss.march_gauss`, without its functions."""
-    return _solver("gauss", "march.gauss.march_gauss", scratch.front.size > 0)(robot, scratch, *arguments)
-
-
 @cache
 def _accelerations() -> Callable[..., bool]:
     call, residual = _later("articulated", "tree.articulated.accelerations"), address("tree.evaluate.evaluate_residual")
@@ -177,25 +196,12 @@ def accelerations(*arguments: Any) -> bool:
 
 
 @cache
-def _conserving() -> Callable[..., int]:
-    call = _later("conserving", "march.conserving.march_conserving")
-    own = [address(name) for name in _OF_CONSERVING]
-    return lambda *arguments: call(*own, *arguments)
-
-
-def march_conserving(*arguments: Any) -> int:
-    """:func:`elver.kernels.march.conserving.march_conserving`, without its functions."""
-    return _conserving()(*arguments)
-
-
-@cache
 def _explicit() -> Callable[..., int]:
     ensure(("articulated",), *_LATER["articulated"])
-    call = _later("explicit", "march.explicit.march_explicit")
-    own = address("tree.evaluate.evaluate_residual"), address("tree.articulated.accelerations")
-    return lambda *arguments: call(*own, *arguments)
+    call, accelerations = _later("explicit", _SCHEMES["explicit"][0]), address("tree.articulated.accelerations")
+    return lambda *arguments: call(accelerations, *arguments)
 
 
 def march_explicit(*arguments: Any) -> int:
-    """:func:`elver.kernels.march.explicit.march_explicit`, without its first two arguments."""
+    """:func:`elver.kernels.march.explicit.march_explicit`, without its first argument."""
     return _explicit()(*arguments)

@@ -24,13 +24,13 @@ _SCALARS = {np.dtype(np.float64): "f8", np.dtype(np.int64): "i8"}
 
 
 class Record(NamedTuple):
-    """A named tuple of arrays: its class, and the kinds of its fields."""
+    """A named tuple of arrays, or of addresses of kernels: its class, and the kinds of its fields."""
 
     type: Any
-    kinds: tuple[str, ...]
+    kinds: tuple[str | Signature, ...]
 
     @property
-    def fields(self) -> dict[str, str]:
+    def fields(self) -> dict[str, str | Signature]:
         """Kinds by name."""
         return dict(zip(self.type._fields, self.kinds, strict=True))
 

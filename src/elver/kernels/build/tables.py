@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.kernels.build.kinds import Record, array_kind, record_of
+from elver.kernels.build.kinds import Record, Signature, array_kind, record_of
 from elver.kernels.build.load import address_of, load
 from elver.kernels.build.warmup import ensure
 from elver.kernels.tree.program import Program, Work, smallest_program, work_for
@@ -61,12 +61,15 @@ def robot_of(program: Program, work: Work) -> NDArray[np.int64]:
 def table_of(named: tuple[Record, ...], *values: Any) -> NDArray[np.int64]:
     """Addresses and shapes of all arrays, which must have the layout that the kernels were compiled for.
 
-    Those of a Program are only read, and may be read-only.
+    Those of a Program are only read, and may be read-only. Addresses of kernels stand as they are.
     """
     words: list[int] = []
     for value, record in zip(values, named, strict=True):
         written = not isinstance(value, Program)
         for k, (array, kind) in enumerate(zip(value, record.kinds, strict=True)):
+            if isinstance(kind, Signature):
+                words.append(array)
+                continue
             found = array_kind(array, written=written)
             if found != kind:
                 raise TypeError(f"{type(value).__name__}.{value._fields[k]} is {found}: the kernels want {kind}")
@@ -75,13 +78,22 @@ def table_of(named: tuple[Record, ...], *values: Any) -> NDArray[np.int64]:
 
 
 class Unpacker:
-    """A function for compiled code: the named tuples of a table, of the kinds of ``types_of``, behind some words."""
+    """A function for compiled code: the named tuples of a table, of the kinds of ``types_of``, behind some words.
 
-    def __init__(self, types_of: Callable[[], tuple[Record, ...]], behind: int = 0) -> None:
-        self.types_of, self.behind = types_of, behind
+    With ``parts`` only those, by number. Where kernels run as plain Python, their tables are the named tuples.
+    """
+
+    def __init__(
+        self, types_of: Callable[[], tuple[Record, ...]], behind: int = 0, parts: tuple[int, ...] | None = None
+    ) -> None:
+        self.types_of, self.behind, self.parts = types_of, behind, parts
 
     def __call__(self, table: NDArray[np.int64]) -> Any:
         raise TypeError("only compiled code reads tables: in Python, pass the named tuples themselves")
+
+    def of_tuples(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same from named tuples."""
+        return values if self.parts is None else tuple(values[k] for k in self.parts)
 
 
 class AtAddress:

@@ -35,8 +35,8 @@ GROUPS = {
     "residual": ("tree.evaluate.evaluate_residual",),
     "observe": ("tree.observe.observe",),
     "conserving": (
-        "march.conserving.march_conserving", "march.step_residual.residual_of_step",
-        "march.step_tangent.matrix_of_step", "march.passage.settle", "march.passage.frame_columns",
+        "march.conserving.march_conserving", "march.conserving.residual_of_motion",
+        "march.conserving.tangent_of_motion", "march.passage.settle", "march.passage.frame_columns",
         "march.step_residual.start_step",
     ),
     "shoot": (
@@ -45,9 +45,12 @@ GROUPS = {
     ),
     "repeat": ("tree.repeat.repeat_residual", "tree.repeat.repeat_tangent", "tree.repeat.repeat_accelerations"),
     "explicit": ("march.explicit.march_explicit",),
-    "statics": ("tree.elimination.no_home", "tree.substitution.no_back", "march.rest.solve_static"),
-    "one-step": ("march.one_step.march_one_step",),
-    "gauss": ("march.gauss.march_gauss",),
+    "statics": (
+        "march.newton.newton", "march.newton.tangent_at_trial", "march.newton.dense", "march.newton.along_tree",
+        "march.rest.solve_static", "march.rest.residual_at_rest",
+    ),
+    "one-step": ("march.one_step.march_one_step", "march.one_step.residual_of_increment"),
+    "gauss": ("march.gauss.march_gauss", "march.gauss.residual_of_stages", "march.gauss.tangent_of_stages"),
 }  # fmt: skip
 
 COMMON = ("tangent", "residual", "statics")

@@ -24,90 +24,127 @@ import numpy as np
 from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
-from elver.kernels.march.memory import is_small, record
+from elver.kernels.march.memory import (
+    CONTRACTION,
+    LONGEST,
+    MATRIX_STEP,
+    PATIENCE,
+    ROW,
+    STEP,
+    UNIT,
+    record,
+    unpack_solver,
+)
 from elver.kernels.march.passage import project_wrenches, rate_of_frame, reach_of, unpack_step
-from elver.kernels.march.step_residual import base_rows_to_world, gain_of_step
+from elver.kernels.march.step_residual import base_rows_to_world, gain_of_step, residual_of_step
+from elver.kernels.march.step_tangent import matrix_of_step
 from elver.kernels.terms.closures import closure_accelerations
 from elver.kernels.tree.base_motion import orthonormalise, unwind
 from elver.kernels.tree.nodal import body_of, turn, turn_back
 from elver.kernels.tree.recursion import has_inertia
 from elver.kernels.tree.tangent import world_inertia
 
-__all__ = ["march_conserving"]
+__all__ = ["march_conserving", "residual_of_motion", "tangent_of_motion"]
 
 # Part of their motion that one step may take from or give to the velocities, for the energy that it brought in.
 _MOST = 0.02
-# Newton is given up where a number of iterations have not made its correction that much smaller: most find their way
-# in ten or twenty, those that wander are cheaper in shorter steps.
-_PATIENCE, _GOOD = 10, 0.5
+# Newton is given up where so many iterations have not halved its correction: most find their way in ten or twenty,
+# those that wander are cheaper in shorter steps.
+_PATIENCE = 10.0
 
 
 @kernel
-def march_conserving(
-    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute,
-    frame_columns, settle, start_step, residual_of_step, matrix_of_step, robot, step,
-    damping, times, inputs, given_base, given_twist,
-    base, rates, q, multipliers, tolerance, iterations_max,
-    out_q, out_base, out_twist, out_multipliers, out_iterations, out_carried, out_held, out_given,
-):
-    """Conserving steps over ``times``; returns the number of steps done (all, or the failing one's index).
+def march_conserving(robot, solver, out_carried, out_held, out_given):
+    """Conserving steps over the times of a track; returns the number of steps done (all, or the failing one's index).
 
-    ``damping`` = (κ, χ): part of the velocities off what the robot can do that is kept, and dissipation of unresolved
-    vibration. ``inputs``, ``given_base``, ``given_twist``: at the start, the middle and the end of each step, 2 T - 1
-    rows. State in place: base (4, 3), rates (3, 6) of the base as (Ω; ṗ), q (4, n), multipliers, and what ``s``
-    carries. Of each step, ``out_carried``: kinetic energy of frames beside that of the coordinates' rates;
-    ``out_held``: multipliers over the step, where ``multipliers`` are those in balance at its end; ``out_given``: work
-    of what imposes coordinates, and of what drives the base.
+    ``scheme`` = (κ, χ): part of the velocities off what the robot can do that is kept, and dissipation of unresolved
+    vibration. Inputs and the motion of a driven base: at the start, the middle and the end of each step, 2 T - 1 rows.
+    The unknowns are the increments over the step. Of each step, ``out_carried``: kinetic energy of frames beside that
+    of the coordinates' rates; ``out_held``: multipliers over the step, where those recorded are in balance at its end;
+    ``out_given``: work of what imposes coordinates, and of what drives the base.
     """
-    m, s = unpack_step(step)
-    coordinates, n = m.total.size, q.shape[1]
-    _arrive(evaluate_residual, robot, step, base, rates, q, multipliers, inputs[0], given_twist[0])
-    frame_columns(robot, s.start_columns)
-    for i in range(times.size - 1):
-        h = times[i + 1] - times[i]
+    m, s = unpack_step(solver)
+    call, it, _, place, track = unpack_solver(solver)
+    base, rates, q, multipliers, inputs = place.base, place.rates, place.q, place.multipliers, track.inputs
+    given_twist, held = track.given_twist, it.x[0, m.total.size :]
+    it.control[LONGEST], it.control[PATIENCE], it.control[UNIT] = 0.5, _PATIENCE, 1.0
+    _arrive(call.evaluate_residual, robot, solver, base, rates, q, multipliers, inputs[0], given_twist[0])
+    call.frame_columns(robot, s.start_columns)
+    for i in range(track.times.size - 1):
+        h = track.times[i + 1] - track.times[i]
         first, end = 2 * i, 2 * i + 2
-        start_step(evaluate_residual, robot, step, h, base, q, inputs[first], inputs[first + 1], inputs[end])
+        it.control[STEP], m.at[ROW] = h, end
+        call.start_step(
+            call.evaluate_residual, robot, solver, h, base, q, inputs[first], inputs[first + 1], inputs[end]
+        )
         count = -1
         for attempt in range(2):
             if count >= 0:
                 break
-            for k in range(multipliers.size):
-                multipliers[k] = s.held[k]
-            for k in range(coordinates):
-                m.total[k] = 0.0
-                if attempt == 0:
-                    m.total[k] = h * (rates[0, k] if k < coordinates - n else q[1, k - coordinates + n])
-            if attempt == 0 and coordinates > n:
-                m.total[0], m.total[1], m.total[2] = turn(base, m.total[0], m.total[1], m.total[2])
-            if attempt == 1:
-                m.memory[0], m.memory[1] = 1.0, -1.0
-            count = _newton(
-                evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute,
-                frame_columns, residual_of_step, matrix_of_step, robot, step,
-                damping[1], h, base, q, multipliers, given_base[end], tolerance, iterations_max,
-            )
+            _predict(solver, h, attempt)
+            count = call.iterate(robot, solver)
         if count < 0:
             return i
-        residual_of_step(evaluate_residual, robot, step, damping[1], h, base, q, multipliers, given_base[end])
-        s.debt[0] += gain_of_step(robot, step, damping[1], h, base, q, multipliers)
+        call.residual(robot, solver)
+        s.debt[0] += gain_of_step(robot, solver, place.scheme[0, 1], h, base, q, held)
         for k in range(multipliers.size):
-            s.held[k] = multipliers[k]
-            out_held[i + 1, k] = multipliers[k]
-        _book_given(robot, step, out_given[i + 1])
-        _move(robot, step, h, base, q)
-        evaluate_residual(robot, base, m.twist, m.q, s.none, inputs[end], 1)
-        settle(frame_columns, robot, step)
-        if factor(s.mass, s.pivots) < 1e-300:
+            s.held[k] = held[k]
+            out_held[i + 1, k] = held[k]
+        _book_given(robot, solver, out_given[i + 1])
+        _move(robot, solver, h, base, q)
+        call.evaluate_residual(robot, base, m.twist, m.q, s.none, inputs[end], 1)
+        call.settle(call.frame_columns, robot, solver)
+        if call.factor(s.mass, s.pivots) < 1e-300:
             return i
-        _pay(robot, step, base, inputs[end], given_twist[end])
+        _pay(robot, solver, base, inputs[end], given_twist[end])
         _accept(
-            evaluate_residual, substitute, robot, step, damping[0], h, base, rates, q, multipliers,
+            call.evaluate_residual, call.substitute, robot, solver, place.scheme[0, 0], h, base, rates, q, multipliers,
             inputs[first], inputs[first + 1], inputs[end], given_twist[end],
         )
-        record(i + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
-        out_iterations[i + 1] = count
+        record(solver, i + 1)
+        track.out_iterations[i + 1] = count
         out_carried[i + 1] = s.carried[0]
-    return times.size - 1
+    return track.times.size - 1
+
+
+@inner
+def _predict(solver, h, attempt):
+    """The first iterate: with the velocities at the start, then without."""
+    m, s = unpack_step(solver)
+    _, it, _, place, _ = unpack_solver(solver)
+    coordinates, offset = m.total.size, m.total.size - place.q.shape[1]
+    for k in range(s.held.size):
+        it.x[0, coordinates + k] = s.held[k]
+    for k in range(coordinates):
+        m.total[k] = 0.0
+        if attempt == 0:
+            m.total[k] = h * (place.rates[0, k] if k < offset else place.q[1, k - offset])
+    if attempt == 0 and offset > 0:
+        m.total[0], m.total[1], m.total[2] = turn(place.base, m.total[0], m.total[1], m.total[2])
+    if attempt == 1:
+        it.memory[CONTRACTION], it.memory[MATRIX_STEP] = 1.0, -1.0
+
+
+@kernel
+def residual_of_motion(robot, solver):
+    """What is out of balance over the step."""
+    call, it, m, place, track = unpack_solver(solver)
+    residual_of_step(
+        call.evaluate_residual, robot, solver, place.scheme[0, 1], it.control[STEP], place.base, place.q,
+        it.x[0, m.total.size :], track.given_base[m.at[ROW]],
+    )
+    return 0.0
+
+
+@kernel
+def tangent_of_motion(robot, solver):
+    """Factors of its variation."""
+    call, it, m, place, _ = unpack_solver(solver)
+    matrix_of_step(
+        call.evaluate_frames, call.evaluate_matrix, call.frame_columns, robot, solver, place.scheme[0, 1],
+        it.control[STEP], place.q, it.x[0, m.total.size :],
+    )
+    return call.factor(it.matrix, it.pivots)
 
 
 @inner
@@ -147,67 +184,6 @@ def _book_given(robot, step, out):
     if offset == 0:
         for k in range(6):
             out[out.size - 1] += s.root[2, k] * s.root[1, k]
-
-
-@inner
-def _newton(
-    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute,
-    frame_columns, residual_of_step, matrix_of_step, robot, step,
-    chi, h, base, q, multipliers, given_base, tolerance, iterations_max,
-):
-    """Newton for the increment m.total of one step; number of iterations, or -1."""
-    _, work = unpack(robot)
-    m, s = unpack_step(step)
-    coordinates, memory = m.total.size, m.memory
-    previous, contraction, first, before = 0.0, memory[0], memory[0], np.inf
-    for count in range(1, iterations_max + 1):
-        residual_of_step(evaluate_residual, robot, step, chi, h, base, q, multipliers, given_base)
-        fresh, size = False, 0.0
-        while True:
-            if abs(memory[1] - h) > 1e-9 * h:
-                matrix_of_step(
-                    evaluate_frames, evaluate_matrix, frame_columns, robot, step, chi, h, q, multipliers
-                )
-                if factor(work.matrix, work.pivots) < 1e-300:
-                    memory[1] = -1.0
-                    return -1
-                memory[1], fresh = h, True
-            for k in range(m.step.size):
-                m.step[k] = -s.residual[k]
-            substitute(work.matrix, work.pivots, m.step)
-            size = 0.0
-            for k in range(coordinates):
-                value = abs(m.step[k]) / m.scale[k]
-                if not value <= size:
-                    size = value
-            if fresh or previous == 0.0 or size <= 0.1 * previous or size <= tolerance:
-                break
-            memory[1] = -1.0  # this matrix is too old: take a new one at the present trial
-        if not np.isfinite(size):
-            break
-        if previous > 0.0:
-            contraction = size / previous
-            if count == 2:
-                first = contraction
-        part = 1.0 if size < 0.5 else 0.5 / size
-        for k in range(coordinates):
-            m.total[k] += part * m.step[k]
-        for k in range(multipliers.size):
-            multipliers[k] += part * m.step[coordinates + k]
-        if is_small(size, contraction, previous, fresh, tolerance):
-            memory[0] = min(max(first, 1e-3), 0.9)
-            if first > 0.02:
-                memory[1] = -1.0  # the next step begins with a new matrix
-            return count
-        if fresh and contraction > 0.1:
-            memory[1] = -1.0
-        previous = size * part
-        if count % _PATIENCE == 0:
-            if not size < _GOOD * before:
-                break
-            before = size
-    memory[1] = -1.0
-    return -1
 
 
 @inner

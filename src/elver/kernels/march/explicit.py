@@ -10,26 +10,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from elver.kernels.build.cache import kernel
+from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
-from elver.kernels.march.memory import follow, is_far, record
+from elver.kernels.march.memory import follow, is_far, record, unpack_solver
 from elver.kernels.tree.base_motion import orthonormalise, turned, unwind
 
 __all__ = ["march_explicit"]
 
 
 @kernel
-def march_explicit(
-    evaluate_residual, find_accelerations, robot, m, sweep, stages, times, inputs, given_base, given_twist,
-    base, rates, q, multipliers, out_q, out_base, out_twist, out_multipliers,
-):
-    """Steps over ``times``; returns the number of steps done (all, or the failing one's index).
+def march_explicit(find_accelerations, robot, solver, sweep, stages):
+    """Steps over the times of a track; returns the number of steps done (all, or the failing one's index).
 
     ``stages`` is 4 for Runge-Kutta, 1 for Euler. Inputs and the motion of a driven base have a row for the first time,
-    then two for each step: its middle, its end. State in place: base (4, 3), rates (3, 6) = (Ω; ṗ) and their rates,
-    q (4, n). Outputs have one row per time.
+    then two for each step: its middle, its end. Rates of the base are (Ω; ṗ) and their rates.
     """
     program, _ = unpack(robot)
+    call, _, m, place, track = unpack_solver(solver)
+    base, rates, q, times = place.base, place.rates, place.q, track.times
     n, offset = q.shape[1], m.total.size - q.shape[1]
     for k in range(m.total.size):
         m.total[k] = 0.0
@@ -47,10 +45,10 @@ def march_explicit(
                 return step
             if finished and stages == 4 and _is_unstable(sweep.given, sweep.slope, m.scale, offset, h):
                 return step
-        _trial(
-            m.total, m.free, base, rates, q, given_base[row], given_twist[row], m.q, m.base, m.twist, m.small, m.stumpff
-        )
-        if not find_accelerations(evaluate_residual, robot, sweep, m.base, m.twist, m.q, multipliers, inputs[row]):
+        _try(solver, row)
+        if not find_accelerations(
+            call.evaluate_residual, robot, sweep, m.base, m.twist, m.q, place.multipliers, track.inputs[row]
+        ):
             return step
         _slopes(m.total, m.q, m.base, m.twist, m.small, sweep.slope[0 if finished else stage + 1])
         if finished:
@@ -60,8 +58,7 @@ def march_explicit(
                 for k in range(n):
                     sweep.slope[0, 0, offset + k] = q[1, k]
                     sweep.slope[0, 1, offset + k] = q[2, k]
-            at = 0 if evaluation == 0 else step + 1
-            record(at, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
+            record(solver, 0 if evaluation == 0 else step + 1)
     return times.size - 1
 
 
@@ -99,24 +96,25 @@ def _increment(total, free, slope, stages, stage, h):
             free[1, k] = h / 6.0 * (slope[0, 1, k] + 2.0 * (slope[1, 1, k] + slope[2, 1, k]) + slope[3, 1, k])
 
 
-@kernel
-def _trial(total, free, base, rates, q, given_base, given_twist, trial, pose, twist, small, cs):
-    """The state at these increments; leaves the velocity of a free base in world axes in small[3, 0]."""
-    n, offset = q.shape[1], total.size - q.shape[1]
+@inner
+def _try(solver, row):
+    """The state at these increments; leaves the velocity of a free base in world axes in m.small[3, 0]."""
+    _, _, m, place, track = unpack_solver(solver)
+    n, offset = place.q.shape[1], m.total.size - place.q.shape[1]
     for k in range(n):
-        trial[0, k] = q[0, k] + total[offset + k]
-        trial[1, k] = q[1, k] + free[1, offset + k]
+        m.q[0, k] = place.q[0, k] + m.total[offset + k]
+        m.q[1, k] = place.q[1, k] + m.free[1, offset + k]
     if offset == 0:
-        follow(given_base, given_twist, pose, twist)
+        follow(track.given_base[row], track.given_twist[row], m.base, m.twist)
         return
-    turned(base, total, cs, pose)
-    velocity = small[3, 0]
+    turned(place.base, m.total, m.stumpff, m.base)
+    pose, velocity = m.base, m.small[3, 0]
     for k in range(3):
-        pose[3, k] = base[3, k] + total[3 + k]
-        twist[0, k] = rates[0, k] + free[1, k]
-        velocity[k] = rates[0, 3 + k] + free[1, 3 + k]
+        pose[3, k] = place.base[3, k] + m.total[3 + k]
+        m.twist[0, k] = place.rates[0, k] + m.free[1, k]
+        velocity[k] = place.rates[0, 3 + k] + m.free[1, 3 + k]
     for k in range(3):
-        twist[0, 3 + k] = pose[0, k] * velocity[0] + pose[1, k] * velocity[1] + pose[2, k] * velocity[2]
+        m.twist[0, 3 + k] = pose[0, k] * velocity[0] + pose[1, k] * velocity[1] + pose[2, k] * velocity[2]
 
 
 @kernel

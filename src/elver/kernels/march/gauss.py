@@ -12,244 +12,221 @@ SE(3), by the coordinates of its chart around the start of the step.
 
 from __future__ import annotations
 
-import numpy as np
-
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
-from elver.kernels.march.memory import follow, is_far, is_small, record, solve, take
+from elver.kernels.march.memory import (
+    CONTRACTION,
+    LONGEST,
+    MATRIX_STEP,
+    ROW,
+    STAGE,
+    STAGES_STEP,
+    STEP,
+    UNIT,
+    follow,
+    is_far,
+    record,
+    unpack_solver,
+)
+from elver.kernels.march.newton import evaluate, factors
 from elver.kernels.terms.closures import closure_accelerations, closure_is_active, closure_rates
-from elver.kernels.tree.base_motion import chart, mix_chart_columns, orthonormalise, shift, unwind
+from elver.kernels.tree.base_motion import Turning, chart, mix_chart_columns, orthonormalise, shift, unwind
 from elver.kernels.tree.evaluate import impose
 
-__all__ = ["march_gauss"]
+__all__ = ["march_gauss", "residual_of_stages", "tangent_of_stages"]
 
 
 @kernel
-def march_gauss(
-    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
-    on_se3, tableau, times, inputs, given_base, given_twist,
-    base, rates, q, multipliers, tolerance, iterations_max,
-    out_q, out_base, out_twist, out_multipliers, out_iterations,
-):
-    """Gauss steps over ``times``; arguments as :func:`march_one_step`.
+def march_gauss(robot, solver):
+    """Gauss steps over the times of a track; returns the number of steps done (all, or the failing one's index).
 
-    ``tableau`` (4 + stages², ...) packs the method: rows c, b, b̄, then a (stages rows), ā (stages rows), and the
-    extrapolation (stages + 1 rows) of the previous accelerations to the new stages and to the end of the step.
-    ``inputs``, ``given_base``, ``given_twist`` have stages + 1 rows per step: the stages, then the end.
+    ``scheme`` packs the method: rows c, b, b̄, then a (stages rows), ā (stages rows), and the extrapolation (stages + 1
+    rows) of the previous accelerations to the new stages and to the end of the step. Inputs and the motion of a driven
+    base have stages + 1 rows per step: the stages, then the end. The unknowns are the accelerations of the stages.
     """
     program, _ = unpack(robot)
-    coordinates, n = m.total.size, q.shape[1]
-    offset = coordinates - n
-    s = m.stage.shape[1]
-    weight, weight2 = tableau[1], tableau[2]
-    now, before = m.stage[0], m.stage[1]
-    for step in range(times.size - 1):
-        h = times[step + 1] - times[step]
-        first, last = (s + 1) * step, (s + 1) * step + s
+    call, it, m, place, track = unpack_solver(solver)
+    s, offset, closed = it.x.shape[0], m.total.size - place.q.shape[1], place.multipliers.size > 0
+    it.control[LONGEST] = 1.0
+    for step in range(track.times.size - 1):
+        h = track.times[step + 1] - track.times[step]
+        it.control[STEP], it.control[UNIT] = h, h * h
+        m.at[ROW], m.at[STAGE], last = (s + 1) * step, 0, (s + 1) * step + s
         count = -1
         for careful in range(2):
             if count >= 0:
                 break
-            count = _newton_gauss(
-                evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
-                on_se3, tableau, h, base, rates, q, multipliers,
-                inputs[first:last], given_base[first:last], given_twist[first:last],
-                tolerance, iterations_max, careful,
-            )
+            _predict(solver, h, careful)
+            count = call.iterate(robot, solver)
+            if count >= 0 and is_far(m.stage[1, s - 1], place.q, m.scale, offset, place.scheme[0, s - 1] * h, closed):
+                it.memory[MATRIX_STEP], count = -1.0, -1
         if count < 0:
             return step
-        # end of the step
-        end = m.stage[2, 0]
-        for k in range(coordinates):
-            v0 = rates[0, k] if k < offset else q[1, k - offset]
-            x, v, acc = h * v0, v0, 0.0
-            for j in range(s):
-                x += h * h * weight2[j] * now[j, k]
-                v += h * weight[j] * now[j, k]
-                acc += tableau[3 + 3 * s, j] * now[j, k]
-                before[j, k] = now[j, k]
-            end[k] = x
-            if k < offset:
-                rates[0, k], rates[1, k] = v, acc
-            else:
-                q[0, k - offset] += x
-                q[1, k - offset], q[2, k - offset] = v, acc
-        row = (s + 1) * step + s
-        impose(program.imposed, inputs[row], 3, q)
+        _advance(solver, h)
+        impose(program.imposed, track.inputs[last], 3, place.q)
         # a rotation vector in another chart: the last accelerations do not predict the next ones
-        m.memory[2] = -1.0 if unwind(program.wrap, q, m.small, m.stumpff) else h
-        if offset > 0:
-            chart(on_se3, base, end, rates[0], rates[1], m, m.base, m.twist)
-            for k in range(6):
-                if on_se3 == 1 or k < 3:
-                    rates[0, k] = m.twist[0, k]
-                    rates[1, k] = m.twist[1, k]
-        else:
-            follow(given_base[row], given_twist[row], m.base, m.twist)
-        if multipliers.size > 0:
-            if not _project(
-                evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, robot, m, q, multipliers,
-                inputs[row],
-            ):
+        it.memory[STAGES_STEP] = -1.0 if unwind(program.wrap, place.q, m.small, m.stumpff) else h
+        _move_base(solver, last)
+        if closed:
+            if not _project(robot, solver, last):
                 return step
             if offset > 0:
-                _rates_of(on_se3, m.base, m.twist, rates)
+                _rates_of(place.on_se3[0], m.base, m.twist, place.rates)
         for i in range(4):
             for k in range(3):
-                base[i, k] = m.base[i, k]
-        orthonormalise(base)
-        record(step + 1, base, m.twist, q, multipliers, out_q, out_base, out_twist, out_multipliers)
-        out_iterations[step + 1] = count
-    return times.size - 1
+                place.base[i, k] = m.base[i, k]
+        orthonormalise(place.base)
+        record(solver, step + 1)
+        track.out_iterations[step + 1] = count
+    return track.times.size - 1
 
 
 @inner
-def _newton_gauss(
-    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
-    on_se3, tableau, h, base, rates, q, multipliers,
-    inputs, given_base, given_twist, tolerance, iterations_max, careful,
-):
-    """Newton for the accelerations m.stage[0] of all stages; number of iterations, or -1.
-
-    The predictor continues the polynomial of the last accelerations; ``careful`` starts without acceleration.
-    """
-    program, work = unpack(robot)
-    coordinates, n = m.total.size, q.shape[1]
-    offset = coordinates - n
-    s, rows = m.stage.shape[1], multipliers.size
-    size_of = coordinates + rows
-    now, before, memory = m.stage[0], m.stage[1], m.memory
+def _predict(solver, h, careful):
+    """The first iterate: the polynomial of the last accelerations goes on; ``careful`` starts without acceleration."""
+    _, it, m, place, _ = unpack_solver(solver)
+    s, coordinates, before, scheme = it.x.shape[0], m.total.size, m.stage[0], place.scheme
+    offset = coordinates - place.q.shape[1]
     for i in range(s):
-        for k in range(rows):
-            m.stage_multipliers[i, k] = multipliers[k]
+        for k in range(place.multipliers.size):
+            it.x[i, coordinates + k] = place.multipliers[k]
         for k in range(coordinates):
-            now[i, k] = 0.0
+            it.x[i, k] = 0.0
             if careful == 1:
                 continue
-            if abs(memory[2] - h) <= 1e-9 * h:
+            if abs(it.memory[STAGES_STEP] - h) <= 1e-9 * h:
                 for j in range(s):
-                    now[i, k] += tableau[3 + 2 * s + i, j] * before[j, k]
+                    it.x[i, k] += scheme[3 + 2 * s + i, j] * before[j, k]
             elif k < offset:
-                now[i, k] = rates[1, k]
+                it.x[i, k] = place.rates[1, k]
             else:
-                now[i, k] = q[2, k - offset]
+                it.x[i, k] = place.q[2, k - offset]
     if careful == 1:
-        memory[0], memory[1] = 1.0, -1.0
-    previous, contraction, first = 0.0, memory[0], memory[0]
-    along_tree, pivot = m.front.size > 0, 0.0  # one stage and no closures: the base keeps its rows in body axes
-    for count in range(1, iterations_max + 1):
-        fresh, size = False, 0.0
-        while True:
-            if abs(memory[1] - h) > 1e-9 * h:
-                # rows of stage i: δ_ij M + h a_ij D + h² ā_ij K, with K, D, M at that stage in the chart of the base
-                for i in range(s):
-                    _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
-                    evaluate_residual(robot, m.base, m.twist, m.q, m.stage_multipliers[i], inputs[i], 3)
-                    for j in range(s):
-                        m.weights[0], m.weights[1] = h * h * tableau[3 + s + i, j], h * tableau[3 + i, j]
-                        m.weights[2] = 1.0 if i == j else 0.0
-                        if offset > 0:
-                            mix_chart_columns(on_se3, m.stage[2, i], m)
-                        if along_tree:
-                            pivot = take(
-                                evaluate_frames, evaluate_matrix, factor, home, robot, m, m.base, m.q,
-                                m.stage_multipliers[i], inputs[i], m.mixed, 3,
-                            )
-                            continue
-                        evaluate_frames(robot, m.base, m.stage_multipliers[i], inputs[i], 3)
-                        evaluate_matrix(robot, m.q, m.stage_multipliers[i], inputs[i], m.mixed, m.weights, 3)
-                        # closures: from h² ā_ij J, at the level of position, to h a_ij J
-                        ratio = m.weights[1] / m.weights[0]
-                        _put_block(
-                            on_se3, offset, m.base, work.matrix, i, j, coordinates, ratio, program.row_soft, m.big
-                        )
-                if not along_tree:
-                    pivot = factor(m.big, m.big_pivots)
-                if pivot < 1e-300:
-                    memory[1] = -1.0
-                    return -1
-                memory[1], fresh = h, True
-            for i in range(s):
-                _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base[i], given_twist[i])
-                evaluate_residual(robot, m.base, m.twist, m.q, m.stage_multipliers[i], inputs[i], 3)
-                closure_rates(
-                    program.closure_frame, program.closure_rows, work.closure, work.eta, work.residual, coordinates
-                )
-                # off the closed loops, rows that depend on others there would lock the motion: they carry no force
-                for j in range(program.row_soft.size):
-                    if program.row_soft[j] > 0.0:
-                        work.residual[coordinates + j] = m.stage_multipliers[i, j]
-                if offset > 0 and on_se3 == 0 and not along_tree:
-                    # rows of the base in the chart of the unknowns: moments in body axes, forces in world axes
-                    f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
-                    for k in range(3):
-                        work.residual[3 + k] = m.base[k, 0] * f0 + m.base[k, 1] * f1 + m.base[k, 2] * f2
-                for k in range(size_of):
-                    m.big_step[i * size_of + k] = -work.residual[k]
-            if along_tree:
-                solve(substitute, back, robot, m, 3, m.big_step)
-            else:
-                substitute(m.big, m.big_pivots, m.big_step)
-            size = 0.0
-            for i in range(s):
-                for k in range(coordinates):
-                    value = abs(m.big_step[i * size_of + k]) * h * h / m.scale[k]
-                    if not value <= size:
-                        size = value
-            if fresh or previous == 0.0 or size <= 0.1 * previous or size <= tolerance:
-                break
-            memory[1] = -1.0
-        if not np.isfinite(size):
-            break
-        if previous > 0.0:
-            contraction = size / previous
-            if count == 2:
-                first = contraction
-        part = 1.0 if size < 1.0 else 1.0 / size
-        for i in range(s):
-            for k in range(coordinates):
-                now[i, k] += part * m.big_step[i * size_of + k]
-            for k in range(rows):
-                m.stage_multipliers[i, k] += part * m.big_step[i * size_of + coordinates + k]
-        if is_small(size, contraction, previous, fresh, tolerance):
-            memory[0] = min(max(first, 1e-3), 0.9)
-            if first > 0.02:
-                memory[1] = -1.0
-            if is_far(m.stage[2, s - 1], q, m.scale, offset, tableau[0, s - 1] * h, multipliers.size > 0):
-                break
-            return count
-        if fresh and contraction > 0.1:
-            memory[1] = -1.0
-        previous = size * part
-    memory[1] = -1.0
-    return -1
+        it.memory[CONTRACTION], it.memory[MATRIX_STEP] = 1.0, -1.0
+
+
+@inner
+def _advance(solver, h):
+    """Coordinates and rates at the end of the step, accelerations extrapolated there; m.stage[1, 0] its chart."""
+    _, it, m, place, _ = unpack_solver(solver)
+    s, coordinates, before, end, scheme = it.x.shape[0], m.total.size, m.stage[0], m.stage[1, 0], place.scheme
+    rates, q = place.rates, place.q
+    offset = coordinates - q.shape[1]
+    for k in range(coordinates):
+        v0 = rates[0, k] if k < offset else q[1, k - offset]
+        x, v, acc = h * v0, v0, 0.0
+        for j in range(s):
+            x += h * h * scheme[2, j] * it.x[j, k]
+            v += h * scheme[1, j] * it.x[j, k]
+            acc += scheme[3 + 3 * s, j] * it.x[j, k]
+            before[j, k] = it.x[j, k]
+        end[k] = x
+        if k < offset:
+            rates[0, k], rates[1, k] = v, acc
+        else:
+            q[0, k - offset] += x
+            q[1, k - offset], q[2, k - offset] = v, acc
+
+
+@inner
+def _move_base(solver, row):
+    """The base at the end of the step, with its rates."""
+    _, _, m, place, track = unpack_solver(solver)
+    rates, on_se3 = place.rates, place.on_se3[0]
+    if m.total.size > place.q.shape[1]:
+        turning = Turning(m.columns, m.stumpff, m.small)
+        chart(on_se3, place.base, m.stage[1, 0], rates[0], rates[1], turning, m.base, m.twist)
+        for k in range(6):
+            if on_se3 == 1 or k < 3:
+                rates[0, k] = m.twist[0, k]
+                rates[1, k] = m.twist[1, k]
+    else:
+        follow(track.given_base[row], track.given_twist[row], m.base, m.twist)
 
 
 @kernel
-def _stage(on_se3, m, tableau, h, i, base, rates, q, offset, given_base, given_twist):
+def residual_of_stages(robot, solver):
+    """Residuals of all stages: closures at the level of velocity, rows of the base in the chart of the unknowns."""
+    program, work = unpack(robot)
+    _, it, m, place, _ = unpack_solver(solver)
+    coordinates, size, first = m.total.size, it.x.shape[1], m.at[ROW] - m.at[STAGE]
+    in_world = coordinates > place.q.shape[1] and place.on_se3[0] == 0 and it.front.size == 0
+    for i in range(it.x.shape[0]):
+        m.at[ROW], m.at[STAGE] = first + i, i
+        _stage(solver, it.control[STEP], i)
+        evaluate(robot, solver)
+        closure_rates(program.closure_frame, program.closure_rows, work.closure, work.eta, work.residual, coordinates)
+        # off the closed loops, rows that depend on others there would lock the motion: they carry no force
+        for j in range(program.row_soft.size):
+            if program.row_soft[j] > 0.0:
+                work.residual[coordinates + j] = it.x[i, coordinates + j]
+        if in_world:
+            # moments in body axes, forces in world axes
+            f0, f1, f2 = work.residual[3], work.residual[4], work.residual[5]
+            for k in range(3):
+                work.residual[3 + k] = m.base[k, 0] * f0 + m.base[k, 1] * f1 + m.base[k, 2] * f2
+        for k in range(size):
+            it.residual[i * size + k] = work.residual[k]
+    return 0.0
+
+
+@kernel
+def tangent_of_stages(robot, solver):
+    """Factors of the rows of all stages i: δ_ij M + h a_ij D + h² ā_ij K, with K, D, M at that stage."""
+    program, work = unpack(robot)
+    call, it, m, place, track = unpack_solver(solver)
+    s, h, scheme, on_se3 = it.x.shape[0], it.control[STEP], place.scheme, place.on_se3[0]
+    offset, first = m.total.size - place.q.shape[1], m.at[ROW] - m.at[STAGE]
+    for i in range(s):
+        m.at[ROW], m.at[STAGE] = first + i, i
+        if s > 1:  # one stage is where the residual was
+            _stage(solver, h, i)
+            evaluate(robot, solver)
+        multipliers, inputs = it.x[i, m.total.size :], track.inputs[m.at[ROW]]
+        for j in range(s):
+            m.weights[0], m.weights[1] = h * h * scheme[3 + s + i, j], h * scheme[3 + i, j]
+            m.weights[2] = 1.0 if i == j else 0.0
+            if offset > 0:
+                turning = Turning(m.columns, m.stumpff, m.small)
+                mix_chart_columns(on_se3, m.stage[1, i], m.weights, turning, m.base, m.twist, m.mixed)
+            if it.front.size > 0:  # one stage and no closures: the base keeps its rows in body axes
+                return factors(robot, solver, m.mixed)
+            call.evaluate_frames(robot, m.base, multipliers, inputs, 3)
+            call.evaluate_matrix(robot, m.q, multipliers, inputs, m.mixed, m.weights, 3)
+            # closures: from h² ā_ij J, at the level of position, to h a_ij J
+            _put_block(m.weights[1] / m.weights[0], i, j, m.total.size, work.matrix, program.row_soft, it.matrix)
+            if offset > 0 and on_se3 == 0:
+                _rows_to_world(m.base, i * it.x.shape[1], j * it.x.shape[1], it.x.shape[1], it.matrix)
+    return call.factor(it.matrix, it.pivots)
+
+
+@inner
+def _stage(solver, h, i):
     """State of stage i from the present accelerations of all stages."""
-    s = m.stage.shape[1]
-    now, x, v = m.stage[0], m.stage[2], m.stage[3]
+    _, it, m, place, track = unpack_solver(solver)
+    s, x, v, q, scheme = it.x.shape[0], m.stage[1], m.stage[2], place.q, place.scheme
+    offset = m.total.size - q.shape[1]
     for k in range(m.total.size):
-        v0 = rates[0, k] if k < offset else q[1, k - offset]
-        x[i, k] = tableau[0, i] * h * v0
+        v0 = place.rates[0, k] if k < offset else q[1, k - offset]
+        x[i, k] = scheme[0, i] * h * v0
         v[i, k] = v0
         for j in range(s):
-            x[i, k] += h * h * tableau[3 + s + i, j] * now[j, k]
-            v[i, k] += h * tableau[3 + i, j] * now[j, k]
+            x[i, k] += h * h * scheme[3 + s + i, j] * it.x[j, k]
+            v[i, k] += h * scheme[3 + i, j] * it.x[j, k]
         if k >= offset:
             m.q[0, k - offset] = q[0, k - offset] + x[i, k]
             m.q[1, k - offset] = v[i, k]
-            m.q[2, k - offset] = now[i, k]
+            m.q[2, k - offset] = it.x[i, k]
     if offset > 0:
-        chart(on_se3, base, x[i], v[i], now[i], m, m.base, m.twist)
+        turning = Turning(m.columns, m.stumpff, m.small)
+        chart(place.on_se3[0], place.base, x[i], v[i], it.x[i], turning, m.base, m.twist)
     else:
-        follow(given_base, given_twist, m.base, m.twist)
+        follow(track.given_base[m.at[ROW]], track.given_twist[m.at[ROW]], m.base, m.twist)
 
 
 @kernel
-def _put_block(on_se3, offset, base, matrix, i, j, coordinates, ratio, row_soft, big):
-    """Block (i, j) of the stage matrix, with the force rows of a base on SO(3)×R³ in world axes."""
+def _put_block(ratio, i, j, coordinates, matrix, row_soft, big):
+    """Block (i, j) of the stage matrix; rows of closures times ``ratio``."""
     size = matrix.shape[0]
     for r in range(size):
         for k in range(size):
@@ -266,34 +243,38 @@ def _put_block(on_se3, offset, base, matrix, i, j, coordinates, ratio, row_soft,
                 row[j * size + r] = 0.0
             if i == j:
                 row[j * size + coordinates + k] = 1.0
-    if offset > 0 and on_se3 == 0:
-        for k in range(size):
-            f0 = big[i * size + 3, j * size + k]
-            f1 = big[i * size + 4, j * size + k]
-            f2 = big[i * size + 5, j * size + k]
-            for r in range(3):
-                big[i * size + 3 + r, j * size + k] = base[r, 0] * f0 + base[r, 1] * f1 + base[r, 2] * f2
+
+
+@kernel
+def _rows_to_world(base, first, start, size, big):
+    """Force rows of a base on SO(3)×R³, in a block that begins at (first, start), in world axes."""
+    for k in range(start, start + size):
+        f0, f1, f2 = big[first + 3, k], big[first + 4, k], big[first + 5, k]
+        for r in range(3):
+            big[first + 3 + r, k] = base[r, 0] * f0 + base[r, 1] * f1 + base[r, 2] * f2
 
 
 @inner
-def _project(evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, robot, m, q, multipliers, u):
+def _project(robot, solver, row):
     """Put the end of a step (m.base, m.twist, q) back on the closures: δ = -M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ Ψ, then the velocity."""
     program, work = unpack(robot)
+    call, _, m, place, track = unpack_solver(solver)
+    q, multipliers, u = place.q, place.multipliers, track.inputs[row]
     coordinates, matrix = m.total.size, work.matrix
     offset = coordinates - q.shape[1]
     for i in range(18):
         for k in range(6):
             m.columns[i, k] = 1.0 if i == 12 + k else 0.0
     m.weights[0], m.weights[1], m.weights[2] = 0.0, 0.0, 1.0
-    for it in range(6):
-        evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
-        if it == 0:
-            evaluate_frames(robot, m.base, multipliers, u, 3)
-            evaluate_matrix(robot, q, multipliers, u, m.columns, m.weights, 3)
+    for correction in range(6):
+        call.evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
+        if correction == 0:
+            call.evaluate_frames(robot, m.base, multipliers, u, 3)
+            call.evaluate_matrix(robot, q, multipliers, u, m.columns, m.weights, 3)
             for i in range(coordinates, matrix.shape[0]):
                 for k in range(coordinates):
                     matrix[i, k] = matrix[k, i]
-            if factor(matrix, work.pivots) < 1e-300:
+            if call.factor(matrix, work.pivots) < 1e-300:
                 return False
         gap = 0.0
         for k in range(m.step.size):
@@ -304,9 +285,9 @@ def _project(evaluate_residual, evaluate_frames, evaluate_matrix, factor, substi
                     m.step[k] = -work.residual[k]
                     gap = max(gap, abs(work.residual[k]))
         # a first correction always, then until only rounding is left
-        if it > 0 and not gap > 1e-13:
+        if correction > 0 and not gap > 1e-13:
             break
-        substitute(matrix, work.pivots, m.step)
+        call.substitute(matrix, work.pivots, m.step)
         for k in range(q.shape[1]):
             q[0, k] += m.step[offset + k]
         if offset > 0:
@@ -314,19 +295,29 @@ def _project(evaluate_residual, evaluate_frames, evaluate_matrix, factor, substi
     closure_rates(program.closure_frame, program.closure_rows, work.closure, work.eta, m.step, coordinates)
     for k in range(m.step.size):
         m.step[k] = -m.step[k] if k >= coordinates else 0.0
-    substitute(matrix, work.pivots, m.step)
+    call.substitute(matrix, work.pivots, m.step)
     for k in range(q.shape[1]):
         q[1, k] += m.step[offset + k]
     for k in range(offset):
         m.twist[0, k] += m.step[k]
-    # accelerations and multipliers in balance there: stages only extrapolate to them, with less order
+    _balance(robot, solver, u)
+    return True
+
+
+@inner
+def _balance(robot, solver, u):
+    """Accelerations and multipliers in balance at the end: stages only extrapolate to them, with less order."""
+    program, work = unpack(robot)
+    call, _, m, place, _ = unpack_solver(solver)
+    q, multipliers, coordinates = place.q, place.multipliers, m.total.size
+    offset = coordinates - q.shape[1]
     for k in range(q.shape[1]):
         q[2, k] = 0.0
     for k in range(offset):
         m.twist[1, k] = 0.0
     for k in range(multipliers.size):
         multipliers[k] = 0.0
-    evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
+    call.evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
     closure_accelerations(
         program.closure_frame, program.closure_pose, program.closure_rows, program.row_kind, program.row_axes, m.base,
         work.pose, work.eta, work.acc, work.closure, work.closure_stiffness, work.vector, work.closure_map,
@@ -334,14 +325,13 @@ def _project(evaluate_residual, evaluate_frames, evaluate_matrix, factor, substi
     )
     for k in range(m.step.size):
         m.step[k] = -work.residual[k]
-    substitute(matrix, work.pivots, m.step)
+    call.substitute(work.matrix, work.pivots, m.step)
     for k in range(q.shape[1]):
         q[2, k] += m.step[offset + k]
     for k in range(offset):
         m.twist[1, k] += m.step[k]
     for k in range(multipliers.size):
         multipliers[k] = m.step[coordinates + k]
-    return True
 
 
 @kernel

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.kinds import Record, record_of
 from elver.kernels.build.tables import Unpacker, table_of, unpack
-from elver.kernels.march.memory import March, march_for
+from elver.kernels.march.memory import solver_types
 from elver.kernels.terms.closures import closure_diagonal
 from elver.kernels.tree.interval import columns, world_columns, world_map
 from elver.kernels.tree.nodal import body_of, turn
@@ -35,8 +35,8 @@ __all__ = [
     "rate_of_frame",
     "reach_of",
     "settle",
-    "table_of_step",
     "unpack_step",
+    "words_of",
 ]
 
 Floats = NDArray[np.float64]
@@ -122,16 +122,16 @@ def passage_for(program: Program, coordinates: int, rows: int, inputs: int) -> P
 
 @cache
 def _step_types() -> tuple[Record, ...]:
-    return record_of(march_for(1, 1, 0, np.ones(1), 1)), record_of(passage_for(smallest_program(), 1, 0, 0))
+    return (*solver_types(), record_of(passage_for(smallest_program(), 1, 0, 0)))
 
 
-def table_of_step(scratch: March, passage: Passage) -> NDArray[np.int64]:
-    """Both as compiled code takes them."""
-    return table_of(_step_types(), scratch, passage)
+def words_of(passage: Passage) -> NDArray[np.int64]:
+    """A passage as compiled code takes it, behind the table of a solver."""
+    return table_of(_step_types()[-1:], passage)
 
 
-unpack_step = Unpacker(_step_types)
-"""(March, Passage) of a step, in compiled code."""
+unpack_step = Unpacker(_step_types, parts=(2, 5))
+"""(March, Passage) of a solver that has both, in compiled code."""
 
 
 @kernel

@@ -8,98 +8,93 @@ from __future__ import annotations
 
 import numpy as np
 
-from elver.kernels.build.cache import kernel
+from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
-from elver.kernels.march.memory import solve, take
-from elver.kernels.tree.base_motion import retract
+from elver.kernels.march.memory import BY_RESIDUAL, JETS, STEP, UNIT, unpack_solver
+from elver.kernels.march.newton import evaluate
+from elver.kernels.tree.base_motion import Turning, retract
 
-__all__ = ["solve_static"]
+__all__ = ["residual_at_rest", "solve_static"]
 
 
 @kernel
-def solve_static(
-    evaluate_residual, evaluate_frames, evaluate_matrix, factor, substitute, home, back, robot, m,
-    base, twist, q, multipliers, inputs, energy, tolerance, largest,
-    history,
-):
+def solve_static(robot, solver, base, twist, q, multipliers, inputs):
     """Newton for R = 0 at rest in the frame of the base, in place on base (4, 3), q (3, n), multipliers.
 
-    ``twist`` (2, 6) is that of a driven base and its rate; of a free one it is taken as zero. Steps are limited to
-    ``largest`` times the scale of each unknown. Returns the number of iterations, or -1 when not converged within
-    ``history.size``, -2 on a singular matrix, -3 when numbers broke; ``history`` holds the scaled residual norms, NaN
-    behind the last.
+    ``twist`` (2, 6) is that of a driven base and its rate; of a free one it is taken as zero. Returns the number of
+    iterations, or -1 when not converged, -2 on a singular matrix, -3 when numbers broke; ``history`` of the iteration
+    holds the scaled residual norms, NaN behind the last.
     """
-    p, work = unpack(robot)
+    p, _ = unpack(robot)
+    call, it, m, _, track = unpack_solver(solver)
     coordinates, n = m.total.size, q.shape[1]
-    offset = coordinates - n
-    for i in range(18):
-        for k in range(6):
-            m.columns[i, k] = 1.0 if i == k else 0.0
     m.weights[0], m.weights[1], m.weights[2] = 1.0, 0.0, 0.0
+    it.control[BY_RESIDUAL], it.control[STEP], it.control[UNIT] = 1.0, 0.0, 1.0
     jets = 1
     for k in range(2):
         for i in range(6):
-            m.twist[k, i] = 0.0 if offset > 0 else twist[k, i]
+            m.twist[k, i] = 0.0 if coordinates > n else twist[k, i]
             if m.twist[k, i] != 0.0:
                 jets = 3
-        for i in range(n):
-            q[1 + k, i] = 0.0
         for j in range(p.imposed.shape[0]):
             if inputs[p.imposed[j, 2 + k]] != 0.0:
                 jets = 3
-    for i in range(history.size):
-        history[i] = np.nan
-    for it in range(history.size):
-        evaluate_residual(robot, base, m.twist, q, multipliers, inputs, jets)
-        norm = _residual_norm(work.residual, m.scale, coordinates, energy)
-        history[it] = norm
-        if not np.isfinite(norm):
-            return -3
-        if norm < tolerance:
-            return it
-        pivot = take(
-            evaluate_frames, evaluate_matrix, factor, home, robot, m, base, q, multipliers, inputs, m.columns, jets
-        )
-        if pivot < 1e-300:
-            return -2
-        step = m.step
-        for k in range(step.size):
-            step[k] = -work.residual[k]
-        # many short rods turn far together: what counts is the rotation of the farthest frame
-        size = solve(substitute, back, robot, m, jets, step)
-        for k in range(coordinates):
-            size = max(size, abs(step[k]) / m.scale[k])
-        if not np.isfinite(size):
-            return -2
-        part = 1.0 if size <= largest else largest / size
+    m.at[JETS] = jets
+    for k in range(n):
+        m.q[0, k], m.q[1, k], m.q[2, k] = q[0, k], 0.0, 0.0
+    for i in range(4):
+        for k in range(3):
+            m.base[i, k] = base[i, k]
+    for k in range(it.x.shape[1]):
+        it.x[0, k] = 0.0 if k < coordinates else multipliers[k - coordinates]
+    for k in range(inputs.size):
+        track.inputs[0, k] = inputs[k]
+    for i in range(it.history.size):
+        it.history[i] = np.nan
+    status = call.iterate(robot, solver)
+    for i in range(3):
         for k in range(n):
-            q[0, k] += part * step[offset + k]
-        for k in range(multipliers.size):
-            multipliers[k] += part * step[coordinates + k]
-        if offset > 0:
-            for k in range(6):
-                step[k] *= part
-            retract(1, base, step, m.twist, 0.0, 0.0, m, m.base, m.twist)
-            for i in range(4):
-                for k in range(3):
-                    base[i, k] = m.base[i, k]
-            for i in range(18):
-                for k in range(6):
-                    m.columns[i, k] = 1.0 if i == k else 0.0
-    evaluate_residual(robot, base, m.twist, q, multipliers, inputs, jets)
-    if _residual_norm(work.residual, m.scale, coordinates, energy) < tolerance:
-        return history.size
-    return -1
+            q[i, k] = m.q[i, k]
+    for i in range(4):
+        for k in range(3):
+            base[i, k] = m.base[i, k]
+    for k in range(multipliers.size):
+        multipliers[k] = it.x[0, coordinates + k]
+    return status
 
 
 @kernel
-def _residual_norm(residual, scale, coordinates, energy):
-    """Largest generalized force times its unit of change, over the energy scale; closures as they are."""
+def residual_at_rest(robot, solver):
+    """The residual beyond the last increment, which then is zero: largest generalized force times its unit of change,
+    over the energy of the robot (scheme[0, 0]); closures as they are."""
+    _, it, m, place, _ = unpack_solver(solver)
+    coordinates, n = m.total.size, m.q.shape[1]
+    offset = coordinates - n
+    for k in range(n):
+        m.q[0, k] += m.total[offset + k]
+    if offset > 0:
+        _move_base(solver)
+    for i in range(18):
+        for k in range(6):
+            m.columns[i, k] = 1.0 if i == k else 0.0
+    for k in range(coordinates):
+        m.total[k] = 0.0
+    evaluate(robot, solver)
     norm = 0.0
-    for k in range(residual.size):
-        value = abs(residual[k])
+    for k in range(it.residual.size):
+        value = abs(it.residual[k])
         if k < coordinates:
-            value *= scale[k] / energy
+            value *= m.scale[k] / place.scheme[0, 0]
         if not value <= norm:
             norm = value
     return norm
+
+
+@inner
+def _move_base(solver):
+    """A free base by the increment, on SE(3)."""
+    _, _, m, place, _ = unpack_solver(solver)
+    for i in range(4):
+        for k in range(3):
+            place.base[i, k] = m.base[i, k]
+    retract(1, place.base, m.total, m.twist, m.weights, Turning(m.columns, m.stumpff, m.small), m.base, m.twist)

@@ -12,11 +12,25 @@ vector of the same rotation before they come near a full turn, where the chart e
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from elver.kernels.algebra import stumpff
 from elver.kernels.build.cache import inner, kernel
 
-__all__ = ["chart", "mix_chart_columns", "orthonormalise", "retract", "shift", "turned", "unwind"]
+__all__ = ["Turning", "chart", "mix_chart_columns", "orthonormalise", "retract", "shift", "turned", "unwind"]
+
+Floats = NDArray[np.float64]
+
+
+class Turning(NamedTuple):
+    """What the motion of a base works with."""
+
+    columns: Floats  # (18, 6) body variations (δζ, δη, δη̇) of the base per unknown
+    stumpff: Floats  # (12,)
+    small: Floats  # (5, 3, 3)
 
 
 @kernel
@@ -73,12 +87,14 @@ def _dual(theta, u, v, w, cs, Q):
 
 
 @kernel
-def retract(on_se3, base_n, nu, rates, a, b, m, base, twist):
-    """Base pose, body twist and rate at increment ν with scheme rates (2, 6); variations into m.columns.
+def retract(on_se3, base_n, nu, rates, weights, turning, base, twist):
+    """Base pose, body twist and rate at increment ν with scheme rates (2, 6); variations into turning.columns.
 
-    SO(3)×R³: rates are (Ω; ṗ) and (Ω̇; p̈), V = Rᵀṗ, V̇ = Rᵀp̈ - Ω×V. SE(3): rates are η and η̇.
+    SO(3)×R³: rates are (Ω; ṗ) and (Ω̇; p̈), V = Rᵀṗ, V̇ = Rᵀp̈ - Ω×V. SE(3): rates are η and η̇. ``weights`` (3,) of the
+    increment in pose, rates and accelerations.
     """
-    C, cs, T, small = m.columns, m.stumpff, m.small[0], m.small
+    C, cs, T, small = turning.columns, turning.stumpff, turning.small[0], turning.small
+    a, b = weights[1], weights[2]
     for i in range(18):
         for k in range(6):
             C[i, k] = 0.0
@@ -243,12 +259,12 @@ def unwind(first, q, small, cs):
 
 
 @kernel
-def chart(on_se3, base_n, x, x_dot, x_ddot, m, base, twist):
+def chart(on_se3, base_n, x, x_dot, x_ddot, turning, base, twist):
     """Base at chart coordinates ν with ν', ν'': the true body twist and its rate.
 
     SO(3)×R³: Ω = T(Θ)Θ', and as in :func:`retract`. SE(3): η = T(ν)ν' with dual T.
     """
-    cs, T, S = m.stumpff, m.small[0], m.small[1]
+    cs, T, S = turning.stumpff, turning.small[0], turning.small[1]
     turned(base_n, x, cs, base)
     _dexp(x, cs, T)
     _dexp_rate(x, x_dot, cs, S)
@@ -258,18 +274,18 @@ def chart(on_se3, base_n, x, x_dot, x_ddot, m, base, twist):
         for k in range(3):
             twist[0, i] += T[i, k] * x_dot[k]
             twist[1, i] += T[i, k] * x_ddot[k] + S[i, k] * x_dot[k]
-    W, V = twist[0], m.small[2, 0]
+    W, V = twist[0], turning.small[2, 0]
     if on_se3 == 0:
         for i in range(3):
             base[3, i] = base_n[3, i] + x[3 + i]
-        v, a = m.small[2, 1], m.small[2, 2]
+        v, a = turning.small[2, 1], turning.small[2, 2]
         for i in range(3):
             v[i] = x_dot[3 + i]
             a[i] = x_ddot[3 + i]
     else:
         # p - p_n = R_n U d with U = T(-θ): world rates by the product rule, U = c_1 + c_2 θ̂ + c_3 θθᵀ
-        _se3_position(base_n, x, x_dot, x_ddot, cs, m.small, base)
-        v, a = m.small[2, 1], m.small[2, 2]
+        _se3_position(base_n, x, x_dot, x_ddot, cs, turning.small, base)
+        v, a = turning.small[2, 1], turning.small[2, 2]
     for i in range(3):
         V[i] = base[0, i] * v[0] + base[1, i] * v[1] + base[2, i] * v[2]
         twist[0, 3 + i] = V[i]
@@ -354,13 +370,14 @@ def _add_hat(a, A, factor, out):
 
 
 @kernel
-def _chart_columns(on_se3, which, nu, base, twist, m):
-    """Variations of pose, twist and rate (rows of m.columns) with ν, ν' or ν'' (``which`` = 0, 1, 2).
+def _chart_columns(on_se3, which, nu, base, twist, turning):
+    """Variations of pose, twist and rate (rows of turning.columns) with ν, ν' or ν'' (``which`` = 0, 1, 2).
 
     Exact in ν'' and in the pose; in ν and ν' the derivative of T = 1 - ½ ad(ν) + ⅙ ad(ν)² ... is kept to the orders
     that matter for Newton: δη = ½ ad(η) δν, δη̇ = ½ ad(η̇) δν - ⅙ ad(η)² δν.
     """
-    C, cs, T, Q, acceleration, one = m.columns, m.stumpff, m.small[0], m.small[1], m.small[2, 0], m.small[3]
+    C, cs, small = turning.columns, turning.stumpff, turning.small
+    T, Q, acceleration, one = small[0], small[1], small[2, 0], small[3]
     for i in range(18):
         for k in range(6):
             C[i, k] = 0.0
@@ -412,13 +429,13 @@ def _chart_columns(on_se3, which, nu, base, twist, m):
 
 
 @kernel
-def mix_chart_columns(on_se3, nu, m):
-    """m.mixed = variations of the base when ν, ν' and ν'' vary with m.weights."""
+def mix_chart_columns(on_se3, nu, weights, turning, base, twist, mixed):
+    """mixed (18, 6) = variations of the base when ν, ν' and ν'' vary with these weights."""
     for i in range(18):
         for k in range(6):
-            m.mixed[i, k] = 0.0
+            mixed[i, k] = 0.0
     for which in range(3):
-        _chart_columns(on_se3, which, nu, m.base, m.twist, m)
+        _chart_columns(on_se3, which, nu, base, twist, turning)
         for i in range(18):
             for k in range(6):
-                m.mixed[i, k] += m.weights[which] * m.columns[i, k]
+                mixed[i, k] += weights[which] * turning.columns[i, k]

@@ -39,7 +39,7 @@ from elver.kernels.tree.recursion import dual_stumpff, wrench_to_body
 from elver.kernels.tree.substitution import take_border, tie_spring
 from elver.kernels.tree.tangent import base_columns_in_world
 
-__all__ = ["home", "no_home"]
+__all__ = ["home"]
 
 
 @kernel
@@ -412,9 +412,3 @@ def _apply(a, n, pivot, X, columns):
         value = 1.0 / a[i, i]
         for c in range(columns):
             row[c] *= value
-
-
-@kernel
-def no_home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
-    """In place of :func:`home` for robots that do without the elimination: it is not compiled for them."""
-    return 0.0

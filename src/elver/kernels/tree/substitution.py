@@ -15,7 +15,7 @@ from elver.kernels.build.tables import unpack
 from elver.kernels.terms.closures import add_coad_matrix, closure_is_active
 from elver.kernels.tree.front import unpack_front
 
-__all__ = ["back", "no_back", "solve_tree", "take_border", "tie_spring"]
+__all__ = ["back", "solve_tree", "take_border", "tie_spring"]
 
 
 @inner
@@ -369,9 +369,3 @@ def back(robot, table, jets, x):
     for i in range(Y.shape[0]):
         turned = max(turned, Y[i, 0] * Y[i, 0] + Y[i, 1] * Y[i, 1] + Y[i, 2] * Y[i, 2])
     return math.sqrt(turned)
-
-
-@kernel
-def no_back(robot, table, jets, x):
-    """In place of :func:`back`."""
-    return 0.0

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.assembly import Assembly, assembly_of, compile_system
 from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
+from elver.dynamics.passages import passage_of
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure, Values, check_rows, locked
 from elver.errors import BadInput, expect
@@ -24,7 +25,7 @@ from elver.kernels.build import entry
 from elver.kernels.build.tables import robot_of, table_of
 from elver.kernels.build.warmup import COMMON, ensure
 from elver.kernels.march.memory import March, march_for
-from elver.kernels.march.passage import Passage, passage_for, table_of_step
+from elver.kernels.march.passage import Passage, table_of_step
 from elver.kernels.tree.articulated import Sweep, sweep_for
 from elver.kernels.tree.front import Front, Order, front_for, front_types, order_of
 from elver.kernels.tree.program import Program, work_for
@@ -292,7 +293,7 @@ class Core:
 
     def passage(self) -> Passage:
         """What conserving steps carry on and work with."""
-        return passage_for(self.program, self.coordinates, self.rows, self.system.input_size)
+        return passage_of(self)
 
     def march_conserving(self, scratch: March, passage: Passage, *arguments: Any) -> int:
         """Conserving steps: :func:`elver.kernels.march.conserving.march_conserving`."""

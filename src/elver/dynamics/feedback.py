@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import Core
+from elver.dynamics.feedback_steps import FeedbackSteps
 from elver.dynamics.states import Arrays
 from elver.environment import Feedback, JointFeedback
 from elver.kernels.build import entry
 from elver.kernels.march import explicit, gauss, one_step, rest
 from elver.kernels.march.memory import March
+from elver.kernels.march.passage import Passage
 from elver.kernels.tree import articulated
 from elver.lie import se3
 
@@ -42,7 +44,7 @@ class FeedbackCore(Core):
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
-        self._fill_residual(None, a.base, a.twist, a.q, a.multipliers, u, self.jets(a, u, jets))
+        self.fill_residual(None, a.base, a.twist, a.q, a.multipliers, u, self.jets(a, u, jets))
         return self.work.residual.copy()
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
@@ -67,13 +69,14 @@ class FeedbackCore(Core):
             work.user_wrench[k], work.user_tangent[k] = part.evaluate(float(u[-1]), g, eta)
             self._power[k] = work.user_wrench[k] @ eta
 
-    def _fill_residual(
+    def fill_residual(
         self, _: Any, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
     ) -> None:
+        """work.residual at this state, with all feedback."""
         self._listen(base, twist, q, multipliers, u, jets)
         entry.evaluate_residual(self.robot, base, twist, q, multipliers, u, jets)
         first = self.program.user_frame.size
-        for k, (rows, part) in enumerate(self._controllers()):
+        for k, (rows, part) in enumerate(self.controllers()):
             rates = q[1] if jets == 3 else 0.0 * q[1]
             effort = part.evaluate(float(u[-1]), q[0], rates)[0]
             self.work.residual[rows] -= effort
@@ -93,11 +96,11 @@ class FeedbackCore(Core):
     def _control_tangent(self, matrix: Array, q: Array, u: Array, weights: Sequence[float] | Array, jets: int) -> None:
         """Subtract the variation of the efforts on joints."""
         free, c = self.coordinates - self.n, self.coordinates
-        for rows, part in self._controllers():
+        for rows, part in self.controllers():
             change = part.evaluate(float(u[-1]), q[0], q[1] if jets == 3 else 0.0 * q[1])[1]
             matrix[rows, free:c] -= weights[0] * change[:, : self.n] + weights[1] * change[:, self.n :]
 
-    def _controllers(self) -> Iterator[tuple[NDArray[np.int64], JointFeedback]]:
+    def controllers(self) -> Iterator[tuple[NDArray[np.int64], JointFeedback]]:
         """Rows of the residual that each controller of joints drives."""
         offset = self.coordinates - self.n
         for part in self.system.feedback:
@@ -122,13 +125,25 @@ class FeedbackCore(Core):
         """Runge-Kutta steps, in Python."""
         run, accelerations = entry.as_python(explicit.march_explicit), entry.as_python(articulated.accelerations)
         return int(
-            run(self._fill_residual, accelerations, (self.program, self.work), scratch, self.sweep, *arguments)
+            run(self.fill_residual, accelerations, (self.program, self.work), scratch, self.sweep, *arguments)
         )
 
     def march_gauss(self, scratch: March, *arguments: Any) -> int:
         """Gauss steps, in Python."""
         return self._solve(gauss.march_gauss, scratch, *arguments)
 
+    def march_conserving(self, scratch: March, passage: Passage, *arguments: Any) -> int:
+        """Conserving steps, in Python."""
+        return FeedbackSteps(self, scratch, passage).run(*arguments)
+
+    def path_of(self, frame: int) -> NDArray[np.int64]:
+        """Unknowns that move a frame, in the order of its columns."""
+        p = self.program
+        for segment in p.segment:
+            if segment[1] < frame <= segment[1] + segment[2]:
+                return p.path[segment[7] : segment[7] + segment[8]]
+        return p.path[p.slot_path[0, 0] :][: p.slot_path[0, 1]]
+
     def _solve(self, function: Any, scratch: March, *arguments: Any) -> int:
-        own = self._fill_residual, self._fill_frames, self._fill_matrix
+        own = self.fill_residual, self._fill_frames, self._fill_matrix
         return self.solve_in_python(function, *own, scratch, *arguments)

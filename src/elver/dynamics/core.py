@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from elver.dynamics.assembly import Assembly, assembly_of, compile_system
 from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
 from elver.dynamics.increments import Increments, choose_increments
+from elver.dynamics.passages import passage_of
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure, Values, check_rows, locked
 from elver.errors import BadInput, expect
@@ -31,7 +32,7 @@ from elver.kernels.march.memory import (
     place_for,
     track_for,
 )
-from elver.kernels.march.passage import Passage, passage_for, words_of
+from elver.kernels.march.passage import Passage, words_of
 from elver.kernels.tree.articulated import Sweep, sweep_for
 from elver.kernels.tree.front import Front, Order, front_for, front_types, order_of
 from elver.kernels.tree.program import Program, work_for
@@ -292,7 +293,7 @@ class Core:
 
     def passage(self) -> Passage:
         """What conserving steps carry on and work with."""
-        return passage_for(self.program, self.coordinates, self.rows, self.system.input_size)
+        return passage_of(self)
 
     def march_explicit(self, scratch: Scratch, track: Track, stages: int) -> int:
         """Runge-Kutta steps: :func:`elver.kernels.march.explicit.march_explicit`."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.dynamics.core import Core
+from elver.dynamics.feedback_steps import FeedbackSteps
 from elver.dynamics.increments import Increments
 from elver.dynamics.states import Arrays
 from elver.environment import Feedback, JointFeedback
@@ -44,7 +45,7 @@ class FeedbackCore(Core):
 
     def residual(self, a: Arrays, u: Array, jets: int = 3) -> Array:
         """R with closure rows below, (coordinates + rows,)."""
-        self._fill_residual(None, a.base, a.twist, a.q, a.multipliers, u, self.jets(a, u, jets))
+        self.fill_residual(None, a.base, a.twist, a.q, a.multipliers, u, self.jets(a, u, jets))
         return self.work.residual.copy()
 
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
@@ -69,13 +70,14 @@ class FeedbackCore(Core):
             work.user_wrench[k], work.user_tangent[k] = part.evaluate(float(u[-1]), g, eta)
             self._power[k] = work.user_wrench[k] @ eta
 
-    def _fill_residual(
+    def fill_residual(
         self, _: Any, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
     ) -> None:
+        """work.residual at this state, with all feedback."""
         self._listen(base, twist, q, multipliers, u, jets)
         entry.evaluate_residual(self.robot, base, twist, q, multipliers, u, jets)
         first = self.program.user_frame.size
-        for k, (rows, part) in enumerate(self._controllers()):
+        for k, (rows, part) in enumerate(self.controllers()):
             rates = q[1] if jets == 3 else 0.0 * q[1]
             effort = part.evaluate(float(u[-1]), q[0], rates)[0]
             self.work.residual[rows] -= effort
@@ -95,11 +97,11 @@ class FeedbackCore(Core):
     def _control_tangent(self, matrix: Array, q: Array, u: Array, weights: Sequence[float] | Array, jets: int) -> None:
         """Subtract the variation of the efforts on joints."""
         free, c = self.coordinates - self.n, self.coordinates
-        for rows, part in self._controllers():
+        for rows, part in self.controllers():
             change = part.evaluate(float(u[-1]), q[0], q[1] if jets == 3 else 0.0 * q[1])[1]
             matrix[rows, free:c] -= weights[0] * change[:, : self.n] + weights[1] * change[:, self.n :]
 
-    def _controllers(self) -> Iterator[tuple[NDArray[np.int64], JointFeedback]]:
+    def controllers(self) -> Iterator[tuple[NDArray[np.int64], JointFeedback]]:
         """Rows of the residual that each controller of joints drives."""
         offset = self.coordinates - self.n
         for part in self.system.feedback:
@@ -114,12 +116,23 @@ class FeedbackCore(Core):
 
     def solve(self, scheme: str, scratch: Scratch, track: Track, *more: Any) -> int:
         """The solver of a scheme, in Python."""
-        own = self._fill_residual, self._fill_frames, self._fill_matrix
+        if scheme == "conserving":
+            passage, *out = more
+            return FeedbackSteps(self, scratch, track, passage).run(*out)
+        own = self.fill_residual, self._fill_frames, self._fill_matrix
         return self.solve_in_python(scheme, own, scratch, track, *more)
 
     def march_explicit(self, scratch: Scratch, track: Track, stages: int) -> int:
         """Runge-Kutta steps, in Python."""
         run, accelerations = entry.as_python(explicit.march_explicit), entry.as_python(articulated.accelerations)
-        calls = Calls(self._fill_residual, 0, 0, 0, 0)
+        calls = Calls(self.fill_residual, 0, 0, 0, 0)
         views = calls, scratch.iteration, scratch.march, scratch.place, track
         return int(run(accelerations, (self.program, self.work), views, self.sweep, stages))
+
+    def path_of(self, frame: int) -> NDArray[np.int64]:
+        """Unknowns that move a frame, in the order of its columns."""
+        p = self.program
+        for segment in p.segment:
+            if segment[1] < frame <= segment[1] + segment[2]:
+                return p.path[segment[7] : segment[7] + segment[8]]
+        return p.path[p.slot_path[0, 0] :][: p.slot_path[0, 1]]

@@ -1,7 +1,8 @@
 """Steps that keep energy and momentum: frames as free bodies over a step, tied by the robot's own columns.
 
-Order two, no acceleration is carried on, and whatever root Newton finds obeys the balance of energy: no step can gain.
-A free robot keeps its linear and angular momentum. Closures hold at the end of each step, and do no work.
+Order two, or four by composition; no acceleration is carried on, and whatever root Newton finds obeys the balance of
+energy: no step can gain. A free robot keeps its linear and angular momentum. Closures hold at the end of each step, and
+do no work.
 
 Theory: docs/theory/time-integration.md, eq. (conserving).
 """
@@ -12,15 +13,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from elver.dynamics.quantities import mass_matrix
-from elver.environment import Feedback, JointFeedback, Lighthill, Morison
+from elver.dynamics.core import core
+from elver.dynamics.passages import light_of, mass_of
+from elver.environment import Lighthill, Morison
 from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
 from elver.rods import Spectral
 from elver.system import System
+from elver.words import describe
 
 __all__ = ["Conserving"]
 
+# Suzuki (1990): five steps of these parts; the terms of third order of a symmetric step cancel, Σ c = 1, Σ c³ = 0.
+_OUTER = 1.0 / (4.0 - 4.0 ** (1.0 / 3.0))
 # Coordinates: columns of all frames take the square of them, some gigabytes from here on.
 _MOST = 1500
 
@@ -29,23 +34,43 @@ _MOST = 1500
 class Conserving(Method):
     """Energy and momentum to rounding; ``rho_inf`` below 1 takes energy out of vibration that the step cannot resolve.
 
-    ``rho_inf`` from 1/3 (most) to 1 (none): what is left per step of the amplitude of such vibration.
+    ``rho_inf`` from 1/3 (most) to 1 (none): what is left per step of the amplitude of such vibration. ``order`` 4 is
+    for robots without any damping: each step is then five, the middle one back in time.
     """
 
     rho_inf: float = 1.0
+    order: int = field(default=2, kw_only=True)
     max_iterations: int = field(default=40, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_rho(self.rho_inf, 1.0 / 3.0)
+        if self.order not in (2, 4):
+            raise BadInput(f"order = {describe(self.order)}: choose 2 or 4")
+        if self.order == 4 and self.rho_inf != 1.0:
+            raise BadInput(f"rho_inf = {self.rho_inf:g} with order = 4: steps back in time would gain; take 1")
         if self.group != "SO3xR3":
             raise BadInput(f"group = {self.group!r}: Conserving() moves a free base on SO(3)×R³; leave it out")
 
     @property
-    def damping(self) -> tuple[float, float]:
-        """κ of velocities off what the robot can do, and χ of vibration."""
+    def damping(self) -> tuple[float, float, float]:
+        """κ of velocities off what the robot can do, χ of vibration, and after how many steps energy is given back."""
         rho = self.rho_inf
-        return (1.0 if rho == 1.0 else 0.0), rho * (1.0 - rho) / (1.0 + rho) ** 2
+        return (1.0 if rho == 1.0 else 0.0), rho * (1.0 - rho) / (1.0 + rho) ** 2, float(len(self.composition))
+
+    @property
+    def ledger_order(self) -> int:
+        """Two: of each step that one of order four is made of."""
+        return 2
+
+    @property
+    def composition(self) -> tuple[float, ...]:
+        """Parts that a step is made of."""
+        return (_OUTER, _OUTER, 1.0 - 4.0 * _OUTER, _OUTER, _OUTER) if self.order == 4 else (1.0,)
+
+    def asks_for_accelerations(self, system: System) -> bool:
+        """False where some motion moves no mass: no step begins with accelerations, and there they are not known."""
+        return not np.any(light_of(core(system)))
 
     def check(self, system: System) -> None:
         """Refuse what it does not know yet."""
@@ -55,13 +80,15 @@ class Conserving(Method):
     def refusal(self, system: System) -> str:
         """What of ``system`` it does not know yet, in words; empty where it knows all."""
         for load in system.loads:
-            if isinstance(load, Morison | Lighthill | Feedback | JointFeedback):
+            if isinstance(load, Morison | Lighthill):
                 return f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
         for rod in system.mechanism.rods:
             if isinstance(rod.integration, Spectral):
                 return f"Conserving() is compiled, Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
-        if name := _without_inertia(system):
-            return f"Conserving() does not know coordinates without inertia ({name!r}) yet: use ImplicitMidpoint()"
+        if not np.any(mass_of(core(system)) > 0.0):
+            return "Conserving() moves masses, and nothing here has any: use ImplicitMidpoint()"
+        if self.order == 4 and (name := _what_dissipates(system)):
+            return f"Conserving(order=4) steps back in time, where {name} brings energy in: use GaussLegendre4()"
         if system.n > _MOST:
             return (
                 f"Conserving() has dense matrices, and this robot {system.n} coordinates (it takes up to {_MOST}): "
@@ -70,10 +97,11 @@ class Conserving(Method):
         return ""
 
 
-def _without_inertia(system: System) -> str:
-    """Name of the first joint or rod with a coordinate that moves no mass; empty where there is none."""
-    mass = np.diagonal(mass_matrix(system))[6 if system.free else 0 :]
-    for part, (first, count) in system.blocks.items():
-        if np.any(mass[first : first + count] <= 0.0):
-            return str(part.name)
-    return ""
+def _what_dissipates(system: System) -> str:
+    """What takes energy out, or may; empty where nothing does."""
+    p = core(system).program
+    if np.any(p.D_elastic) or p.drag_frame.size:
+        return "damping"
+    if np.any(p.friction[:, 0]) or p.slide_frame.size:
+        return "friction"
+    return "feedback" if system.feedback else ""

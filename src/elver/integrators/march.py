@@ -8,6 +8,7 @@ Theory: docs/theory/time-integration.md, eq. (step).
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -134,21 +135,12 @@ class March:
 
     def run(self, times: Array) -> tuple[int, dict[str, Array]]:
         """Advance over ``times``; number of steps done, and the records of all times."""
-        k, method = self.core, self.method
-        T, n = times.size, k.n
-        out: dict[str, Any] = {
-            "q": np.zeros((T, 3, n)),
-            "base": np.zeros((T, 4, 3)),
-            "twist": np.zeros((T, 2, 6)),
-            "multipliers": np.zeros((T, k.rows)),
-            "iterations": np.zeros(T, dtype=np.int64),
-        }
-        out["q"][0], out["base"][0], out["twist"][0] = self.q[:3], self.base, self.twist
-        out["multipliers"][0] = self.multipliers
+        method, T = self.method, times.size
+        if isinstance(method, Conserving):
+            return self._run_composed(method, times) if method.order == 4 else self._run_conserving(method, times)
+        out = self._records(T)
         if isinstance(method, Explicit):
             return self._run_explicit(method, times, out)
-        if isinstance(method, Conserving):
-            return self._run_conserving(method, times, out)
         instants = times
         if isinstance(method, Gauss):
             fractions = np.append(method.tableau[0], 1.0)
@@ -169,6 +161,20 @@ class March:
         names = "q", "base", "twist", "multipliers", "iterations"
         return Track(out["time"], inputs, *self.given(instants), *(out[name] for name in names))
 
+    def _records(self, T: int) -> dict[str, Any]:
+        """Records of ``T`` instants, the first of them the present."""
+        k = self.core
+        out: dict[str, Any] = {
+            "q": np.zeros((T, 3, k.n)),
+            "base": np.zeros((T, 4, 3)),
+            "twist": np.zeros((T, 2, 6)),
+            "multipliers": np.zeros((T, k.rows)),
+            "iterations": np.zeros(T, dtype=np.int64),
+        }
+        out["q"][0], out["base"][0], out["twist"][0] = self.q[:3], self.base, self.twist
+        out["multipliers"][0] = self.multipliers
+        return out
+
     def _run_explicit(self, method: Explicit, times: Array, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
         """:meth:`run` with stages at the start, the middle and the end of each step."""
         instants = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
@@ -182,9 +188,27 @@ class March:
         track = self._track(instants, inputs, out)
         return self._done(self.core.march_explicit(self.scratch, track, method.stages), out)
 
-    def _run_conserving(self, method: Conserving, times: Array, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
+    def _run_composed(self, method: Conserving, times: Array) -> tuple[int, dict[str, Array]]:
+        """:meth:`run` with five steps back and forth for each; the inner ones are among the records, not ``whole``."""
+        done, parts, pieces = 0, method.composition, [self._run_conserving(method, times[:1])[1]]
+        for start, end in pairwise(times.tolist()):
+            saved = self.save()
+            inner = np.append(start + (end - start) * np.cumsum([0.0, *parts[:-1]]), end)
+            count, rows = self._run_conserving(method, inner)
+            if count < len(parts):
+                self.restore(saved)
+                break
+            rows["whole"][:-1] = False
+            rows["iterations"][-1] = rows["iterations"].sum()
+            pieces.append({name: values[1:] for name, values in rows.items()})
+            done += 1
+        return done, {name: np.concatenate([rows[name] for rows in pieces]) for name in pieces[0]}
+
+    def _run_conserving(self, method: Conserving, times: Array) -> tuple[int, dict[str, Array]]:
         """:meth:`run` with inputs at the start, the middle and the end of each step."""
-        instants = np.sort(np.concatenate([times, 0.5 * (times[:-1] + times[1:])]))
+        out = self._records(times.size)
+        instants = np.empty(2 * times.size - 1)
+        instants[::2], instants[1::2] = times, 0.5 * (times[:-1] + times[1:])  # in the order of steps, back or forth
         inputs = self.inputs(instants)
         out["inputs"] = inputs[::2]
         out["time"], out["node_inputs"] = times, _behind_nothing(inputs[1::2][:, None])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from elver.errors import BadInput, finite, positive
+from elver.system import System
 from elver.words import describe
 
 __all__ = ["Group", "Method", "OneStep", "check_rho"]
@@ -38,6 +39,15 @@ class Method:
 
     order = 2
     """Order of accuracy in the step."""
+
+    @property
+    def ledger_order(self) -> int:
+        """Order of the rule by which work is booked over each of its records."""
+        return self.order
+
+    def asks_for_accelerations(self, system: System) -> bool:
+        """True where runs begin with the accelerations that inputs and motion ask for."""
+        return True
 
     def __post_init__(self) -> None:
         if self.group not in ("SO3xR3", "SE3"):

@@ -72,7 +72,7 @@ class Recorder:
         # times and records together, so that Ctrl-C cannot come between them
         self.records: list[tuple[Array, dict[str, Array]]] = []
         self.last: tuple[Array, dict[str, Array]] | None = None  # the last step, where ``every`` leaves it out
-        self.ledger = Ledger(system, march.core, method.order)
+        self.ledger = Ledger(system, march.core, method.ledger_order)
         self.step, self.method = step, method
         self.file = None if file is None else RunFile(file)
         self.due = clock.perf_counter() + _WRITE_FIRST * _WRITE_SECONDS  # when the file gets its next piece

@@ -64,7 +64,8 @@ class Stepper:
         if isinstance(system.mechanism.base, Driven):
             g, eta, eta_dot = system.mechanism.base.motion.at(state.time)
             state = state.with_(g=g, eta=eta, eta_dot=eta_dot)
-        state = forward_dynamics(system, state, dict(zip(system.channels, self.signals, strict=True)))
+        if self.method.asks_for_accelerations(system):
+            state = forward_dynamics(system, state, dict(zip(system.channels, self.signals, strict=True)))
         self._march = March(system, state, self.method, self.signals)
         self.time = state.time
         self._open_ledger()
@@ -74,7 +75,7 @@ class Stepper:
         self.before: Verdict | None = None
 
     def _open_ledger(self) -> None:
-        self.ledger = Ledger(self.system, self._march.core, self.method.order)
+        self.ledger = Ledger(self.system, self._march.core, self.method.ledger_order)
         self.ledger.book(*self._here())
 
     def _here(self) -> tuple[dict[str, Array], Observation]:
@@ -126,7 +127,7 @@ class Stepper:
         if self.ledger.steps * self.step >= _WINDOW:
             self.before = self.ledger.verdict()
             last = self.ledger.last
-            self.ledger = Ledger(self.system, self._march.core, self.method.order)
+            self.ledger = Ledger(self.system, self._march.core, self.method.ledger_order)
             assert last is not None  # the first row was booked when the ledger was opened
             self.ledger.book(*last)
         self.ledger.book(rows, observe_states(self.system, rows["base"], rows["twist"], rows["q"], rows["inputs"]))

@@ -71,7 +71,7 @@ METHODS: dict[str, dict[str, str]] = {
     "HHT": {**_METHOD, "rho_inf": "1"},
     "ImplicitMidpoint": _METHOD,
     "GaussLegendre4": _METHOD,
-    "Conserving": {**_METHOD, "rho_inf": "1"},
+    "Conserving": {**_METHOD, "rho_inf": "1", "order": "int"},
     "RungeKutta4": _METHOD,
     "SemiImplicitEuler": _METHOD,
     "Adaptive": {"tolerance": "1", "first": "s", "largest": "s", "smallest": "s"},

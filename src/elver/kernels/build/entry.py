@@ -23,6 +23,7 @@ __all__ = [
     "evaluate_matrix",
     "evaluate_residual",
     "evaluate_tangent",
+    "frame_columns",
     "home",
     "join_segments",
     "calls_of",
@@ -30,6 +31,7 @@ __all__ = [
     "move_nodes",
     "observe_states",
     "section_strains",
+    "settle",
     "shoot_segments",
     "shoot_statics",
     "solver_in_python",
@@ -147,6 +149,16 @@ def home(*arguments: Any) -> float:
 def back(*arguments: Any) -> float:
     """:func:`elver.kernels.tree.substitution.back`."""
     return float(_later("tree", "tree.substitution.back")(*arguments))
+
+
+def frame_columns(*arguments: Any) -> None:
+    """:func:`elver.kernels.march.passage.frame_columns`."""
+    _later("conserving", "march.passage.frame_columns")(*arguments)
+
+
+def settle(*arguments: Any) -> None:
+    """:func:`elver.kernels.march.passage.settle`."""
+    _later("conserving", "march.passage.settle")(address("march.passage.frame_columns"), *arguments)
 
 
 def observe_states(*arguments: Any) -> None:

@@ -7,10 +7,11 @@ tendons, closures: R at rest) as the mean of both ends,
     r = ½ (J_n + J_+)ᵀ w + ½ (R_n + R_+) + D Δq/h = 0 ,     Ψ(x_+) = 0 .
 
 The base moves by R₀₊ = cay(Δθ₀) R₀, p₀₊ = p₀ + Δp₀, its rows in world axes about the base point: momentum then changes
-by what acts from outside alone. The work of r along Δx misses the change of energy by a gain of third order in the
-step, which is known exactly; velocities give it back at the end of the step, beside the rigid motion that has the
-momentum (:func:`_pay`). Velocities of frames are what is carried on; those of the coordinates are their projection on
-what the robot can do, M ẋ + Jᵀμ = Σ J_+ᵀ momentum, for the records and to begin the next step.
+by what acts from outside alone; so it does where parts float apart (:mod:`.groups`). The work of r along Δx misses the
+change of energy by a gain of third order in the step, which is known exactly; velocities give it back at the end of the
+step, beside the rigid motion that has the momentum (:mod:`.give_back`). Velocities of frames are what is carried on;
+those of the coordinates are their projection on what the robot can do, M ẋ + Jᵀμ = Σ J_+ᵀ momentum, for the records and
+to begin the next step.
 
 The idea is that of Simo, Tarnow and Doblaré (1995) and Gonzalez (1996), with the columns as the null space of Betsch
 and Leyendecker (2006) and velocities put back on closures as by Bauchau (2003).
@@ -19,11 +20,9 @@ Theory: docs/theory/time-integration.md, eq. (conserving).
 
 from __future__ import annotations
 
-import numpy as np
-
-from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
+from elver.kernels.march.give_back import add_momentum, give_back, keep_momentum, kinetic_of
 from elver.kernels.march.memory import (
     CONTRACTION,
     LONGEST,
@@ -35,19 +34,16 @@ from elver.kernels.march.memory import (
     record,
     unpack_solver,
 )
-from elver.kernels.march.passage import project_wrenches, rate_of_frame, reach_of, unpack_step
+from elver.kernels.march.passage import project_wrenches, rate_of_frame, unpack_step
 from elver.kernels.march.step_residual import base_rows_to_world, gain_of_step, residual_of_step
 from elver.kernels.march.step_tangent import matrix_of_step
 from elver.kernels.terms.closures import closure_accelerations
 from elver.kernels.tree.base_motion import orthonormalise, unwind
-from elver.kernels.tree.nodal import body_of, turn, turn_back
+from elver.kernels.tree.nodal import turn, turn_back
 from elver.kernels.tree.recursion import has_inertia
-from elver.kernels.tree.tangent import world_inertia
 
 __all__ = ["march_conserving", "residual_of_motion", "tangent_of_motion"]
 
-# Part of their motion that one step may take from or give to the velocities, for the energy that it brought in.
-_MOST = 0.02
 # Newton is given up where so many iterations have not halved its correction: most find their way in ten or twenty,
 # those that wander are cheaper in shorter steps.
 _PATIENCE = 10.0
@@ -57,11 +53,12 @@ _PATIENCE = 10.0
 def march_conserving(robot, solver, out_carried, out_held, out_given):
     """Conserving steps over the times of a track; returns the number of steps done (all, or the failing one's index).
 
-    ``scheme`` = (κ, χ): part of the velocities off what the robot can do that is kept, and dissipation of unresolved
-    vibration. Inputs and the motion of a driven base: at the start, the middle and the end of each step, 2 T - 1 rows.
-    The unknowns are the increments over the step. Of each step, ``out_carried``: kinetic energy of frames beside that
-    of the coordinates' rates; ``out_held``: multipliers over the step, where those recorded are in balance at its end;
-    ``out_given``: work of what imposes coordinates, and of what drives the base.
+    ``scheme`` = (κ, χ, m): part of the velocities off what the robot can do that is kept, dissipation of unresolved
+    vibration, and after how many steps energy is given back. Inputs and the motion of a driven base: at the start, the
+    middle and the end of each step, 2 T - 1 rows. The unknowns are the increments over the step. Of each step,
+    ``out_carried``: kinetic energy of frames beside that of the coordinates' rates; ``out_held``: multipliers over the
+    step, where those recorded are in balance at its end; ``out_given``: work of what imposes coordinates, and of what
+    drives the base.
     """
     m, s = unpack_step(solver)
     call, it, _, place, track = unpack_solver(solver)
@@ -96,7 +93,9 @@ def march_conserving(robot, solver, out_carried, out_held, out_given):
         call.settle(call.frame_columns, robot, solver)
         if call.factor(s.mass, s.pivots) < 1e-300:
             return i
-        _pay(robot, solver, base, inputs[end], given_twist[end])
+        keep_momentum(robot, solver, h)
+        if (i + 1) % int(place.scheme[0, 2]) == 0:
+            give_back(robot, solver, base, inputs[end], given_twist[end])
         _accept(
             call.evaluate_residual, call.substitute, robot, solver, place.scheme[0, 0], h, base, rates, q, multipliers,
             inputs[first], inputs[first + 1], inputs[end], given_twist[end],
@@ -196,8 +195,14 @@ def _move(robot, step, h, base, q):
     for k in range(n):
         q[0, k] = m.q[0, k]
         q[1, k], q[2, k], q[3, k] = 0.0, 0.0, 0.0
+        mean = m.total[offset + k] / h
+        s.spin[k] = 2.0 * mean - s.spin[k]
+        if s.light[k] > 0.0:  # no mass carries its rate on: that of two steps, in a line
+            before = s.last[n]
+            s.spin[k] = mean
+            if before != 0.0 and before + h != 0.0:
+                s.spin[k] += (mean - s.last[k] / before) * h / (h + before)
         s.last[k] = m.total[offset + k]
-        s.spin[k] = 2.0 * m.total[offset + k] / h - s.spin[k]
     s.last[n] = h
     for i in range(4):
         for k in range(3):
@@ -227,7 +232,7 @@ def _accept(
             m.twist[0, k] = given_twist[0, k]
     _momenta(robot, step, base, m.twist, x)
     for k in range(n):
-        x[offset + k] += p.rotor[k] * s.spin[k]
+        x[offset + k] += (p.rotor[k] + s.light[k]) * s.spin[k]
     _rates_of_ties(robot, step, first, middle, end, h, x)
     for j in range(p.imposed.shape[0]):
         x[offset + p.imposed[j, 0]] = end[p.imposed[j, 2]]
@@ -242,111 +247,6 @@ def _accept(
             rates[0, k], rates[0, 3 + k] = m.twist[0, k], x[3 + k]
     _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers, first, middle, end, given_twist)
     s.carried[0] = _carry_on(robot, step, q, kappa)
-
-
-@inner
-def _pay(robot, step, base, inputs, given_twist):
-    """Give back the energy that steps brought in: velocities u = u_0 + v become u_0 + (1 + δ) v, momentum stays.
-
-    u_0 is what must not change: the motion of a free robot as one rigid body, which has all its momentum, or what a
-    driven base and imposed coordinates prescribe. A step pays with a little of v at most; the rest is owed.
-    """
-    p, w = unpack(robot)
-    _, s = unpack_step(step)
-    _take_aim(robot, step, base, inputs, given_twist)
-    own, mixed = 0.0, 0.0  # ½ vᵀM v and u_0ᵀM v
-    v, f0 = w.vector[1], w.vector[2]
-    for f in range(w.pose.shape[0]):
-        if has_inertia(p.inertia[f]):
-            for k in range(6):
-                v[k] = w.node_end[f, k] - s.aim[f, k]
-                f0[k] = s.aim[f, k] + v[k]
-            one, two = _kinetic(p.inertia[f], w.pose[f], v), _kinetic(p.inertia[f], w.pose[f], s.aim[f])
-            own += one
-            mixed += _kinetic(p.inertia[f], w.pose[f], f0) - one - two
-    for k in range(s.spin.size):
-        own += 0.5 * p.rotor[k] * s.spin[k] ** 2
-    slope = 2.0 * own + mixed
-    if not abs(slope) > 0.0 or not np.isfinite(s.debt[0]):
-        return
-    # own δ² + slope δ + debt = 0
-    share = -s.debt[0] / slope
-    for _ in range(3):
-        share = -(s.debt[0] + own * share * share) / slope
-    share = max(min(share, _MOST), -_MOST)
-    s.debt[0] += (own * share + slope) * share
-    for f in range(w.pose.shape[0]):
-        for k in range(6):
-            w.node_end[f, k] += share * (w.node_end[f, k] - s.aim[f, k])
-    for k in range(s.spin.size):
-        s.spin[k] += share * s.spin[k]
-    for j in range(p.imposed.shape[0]):
-        s.spin[p.imposed[j, 0]] /= 1.0 + share
-
-
-@inner
-def _take_aim(robot, step, base, inputs, given_twist):
-    """s.aim: rates of frames that are not to be changed, u_0 of :func:`_pay`."""
-    p, w = unpack(robot)
-    m, s = unpack_step(step)
-    twist, n = w.vector[0], s.spin.size
-    offset = m.total.size - n
-    for k in range(6):
-        twist[k] = 0.0
-    if offset > 0:
-        if not _is_tied(p.closure_frame, p.span_frame):
-            _rigid_motion(robot, step, twist)
-    else:
-        twist[0], twist[1], twist[2] = turn(base, given_twist[0, 0], given_twist[0, 1], given_twist[0, 2])
-        twist[3], twist[4], twist[5] = turn(base, given_twist[0, 3], given_twist[0, 4], given_twist[0, 5])
-    moved = w.vector[1]
-    for segment in range(-1, p.segment.shape[0]):
-        low, high, path, size = reach_of(robot, segment)
-        for f in range(low, high):
-            if not has_inertia(p.inertia[f]):
-                continue
-            for c in range(6):
-                moved[c] = twist[c]
-            for j in range(p.imposed.shape[0]):
-                for k in range(size):
-                    if p.path[path + k] == offset + p.imposed[j, 0]:
-                        for c in range(6):
-                            moved[c] += s.start_columns[f, c, k] * inputs[p.imposed[j, 2]]
-            rate_of_frame(p.inertia[f], w.pose[f], moved, s.aim[f])
-
-
-@inner
-def _is_tied(closure_frame, span_frame):
-    """True where a closure or a cable holds on to the world."""
-    tied = False
-    for j in range(closure_frame.shape[0]):
-        tied = tied or closure_frame[j, 0] < 0 or closure_frame[j, 1] < 0
-    for j in range(span_frame.shape[0]):
-        tied = tied or span_frame[j, 0] < 0 or span_frame[j, 1] < 0
-    return tied
-
-
-@inner
-def _rigid_motion(robot, step, twist):
-    """Spatial twist of all frames as one rigid body with their momentum."""
-    p, w = unpack(robot)
-    _, s = unpack_step(step)
-    whole = s.whole
-    for i in range(7):
-        for k in range(6):
-            whole[i, k] = 0.0
-    for f in range(w.pose.shape[0]):
-        if has_inertia(p.inertia[f]):
-            b = w.stiffness[f]
-            world_inertia(p.inertia[f], w.pose, f, b, 12)
-            for i in range(6):
-                for k in range(6):
-                    whole[i, k] += b[i, 12 + k]
-            _add_momentum(p.inertia[f], w.pose[f], w.node_end[f], whole[6])
-    if lu_factor(whole[:6], s.whole_pivots) > 1e-12:
-        for k in range(6):
-            twist[k] = whole[6, k]
-        lu_solve(whole[:6], s.whole_pivots, twist)
 
 
 @inner
@@ -366,25 +266,8 @@ def _momenta(robot, step, base, twist, x):
             rate_of_frame(p.inertia[f], w.pose[f], b, u)
             for k in range(6):
                 u[k] = w.node_end[f, k] - u[k]
-            _add_momentum(p.inertia[f], w.pose[f], u, s.force[f])
+            add_momentum(p.inertia[f], w.pose[f], u, s.force[f])
     project_wrenches(robot, s.start_columns, s.force, x)
-
-
-@inner
-def _add_momentum(M, g, u, out):
-    """out += momentum of a frame with spin and velocity u of its mass centre, about the base point."""
-    m, c0, c1, c2, j00, j01, j02, j11, j12, j22 = body_of(M)
-    a0, a1, a2 = turn_back(g, u[0], u[1], u[2])
-    l0, l1, l2 = turn(
-        g, j00 * a0 + j01 * a1 + j02 * a2, j01 * a0 + j11 * a1 + j12 * a2, j02 * a0 + j12 * a1 + j22 * a2
-    )
-    q0, q1, q2 = turn(g, c0, c1, c2)
-    x, y, z = g[3, 0] + q0, g[3, 1] + q1, g[3, 2] + q2
-    out[0] += l0 + m * (y * u[5] - z * u[4])
-    out[1] += l1 + m * (z * u[3] - x * u[5])
-    out[2] += l2 + m * (x * u[4] - y * u[3])
-    for k in range(3, 6):
-        out[k] += m * u[k]
 
 
 @inner
@@ -436,6 +319,10 @@ def _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers
             w.residual[coordinates + p.tendon_row[t]] = total
     for k in range(x.size):
         x[k] = -w.residual[k]
+    if multipliers.size == 0:
+        for k in range(n):
+            if s.light[k] > 0.0:
+                x[offset + k] = 0.0
     substitute(s.mass, s.pivots, x)
     for k in range(n):
         q[2, k] = m.q[2, k] + x[offset + k]
@@ -458,17 +345,8 @@ def _carry_on(robot, step, q, kappa):
             rate_of_frame(p.inertia[f], w.pose[f], w.eta[f], own)
             for k in range(6):
                 s.rate[f, k] = own[k] + kappa * (w.node_end[f, k] - own[k])
-            energy += _kinetic(p.inertia[f], w.pose[f], s.rate[f]) - _kinetic(p.inertia[f], w.pose[f], own)
+            energy += kinetic_of(p.inertia[f], w.pose[f], s.rate[f]) - kinetic_of(p.inertia[f], w.pose[f], own)
     for k in range(q.shape[1]):
         s.spin[k] = q[1, k] + kappa * (s.spin[k] - q[1, k])
         energy += 0.5 * p.rotor[k] * (s.spin[k] ** 2 - q[1, k] ** 2)
     return energy
-
-
-@inner
-def _kinetic(M, g, u):
-    """Kinetic energy of a frame with spin and velocity u of its mass centre."""
-    m, _, _, _, j00, j01, j02, j11, j12, j22 = body_of(M)
-    a, b, c = turn_back(g, u[0], u[1], u[2])
-    spin = j00 * a * a + j11 * b * b + j22 * c * c + 2.0 * (j01 * a * b + j02 * a * c + j12 * b * c)
-    return 0.5 * (spin + m * (u[3] * u[3] + u[4] * u[4] + u[5] * u[5]))

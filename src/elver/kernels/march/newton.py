@@ -100,7 +100,7 @@ def _correction(robot, solver, previous):
     call, it, m, _, _ = unpack_solver(solver)
     memory, h, fresh = it.memory, it.control[STEP], False
     while True:
-        if abs(memory[MATRIX_STEP] - h) > 1e-9 * h:
+        if abs(memory[MATRIX_STEP] - h) > 1e-9 * abs(h):
             if call.tangent(robot, solver) < 1e-300:
                 return True, np.nan
             memory[MATRIX_STEP], fresh = h, True

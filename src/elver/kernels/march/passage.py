@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.kinds import Record, record_of
 from elver.kernels.build.tables import Unpacker, table_of, unpack
+from elver.kernels.march.groups import groups_of
 from elver.kernels.march.memory import solver_types
 from elver.kernels.terms.closures import closure_diagonal
 from elver.kernels.tree.interval import columns, world_columns, world_map
@@ -34,12 +35,14 @@ __all__ = [
     "project_wrenches",
     "rate_of_frame",
     "reach_of",
+    "segment_columns",
     "settle",
     "unpack_step",
     "words_of",
 ]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 class Passage(NamedTuple):
@@ -74,6 +77,11 @@ class Passage(NamedTuple):
     mean: Floats  # (frames, 6) mean twists over the step, of frames with friction or drag (:mod:`.moving_loads`)
     slope: Floats  # (frames, 6, 12) variation of what acts on them at its start; of no frames where none has any
     heat: Floats  # (1,) of friction and drag, in the step
+    light: Floats  # (n,) weight of the rates of coordinates that move no mass, where velocities are put back
+    floats: Ints  # (floats, 3) joints that let parts float apart: segment, last frame and group
+    floats_by: Ints  # (frames,) the one of them that carries a frame, or -1
+    group: Ints  # (frames,) what floats as a whole, by ties and cables too; -1 where it holds on to the world
+    drift: Floats  # (groups, 6) twist of each group as one rigid body
 
     @property
     def state(self) -> tuple[Floats, ...]:
@@ -81,9 +89,13 @@ class Passage(NamedTuple):
         return self.rate, self.spin, self.last, self.begun, self.held, self.debt
 
 
-def passage_for(program: Program, coordinates: int, rows: int, inputs: int) -> Passage:
-    """Arrays of the right sizes."""
+def passage_for(
+    program: Program, rows: int, inputs: int, light: Floats | None = None, floating: tuple[int, ...] = ()
+) -> Passage:
+    """Arrays of the right sizes; ``floating``: segments of joints that let parts float apart, in a world at rest."""
     frames, n = program.inertia.shape[0], program.component.size
+    coordinates = 6 * int(program.free[0]) + n
+    floats, floats_by, group = groups_of(program, floating)
     longest = max(int(np.max(program.segment[:, 8])), 6)
     moving = frames if program.slide_frame.size + program.drag_frame.size else 0
     size, tendons, spans = coordinates + rows, program.tendon_input.size, program.span_tendon.size
@@ -117,12 +129,17 @@ def passage_for(program: Program, coordinates: int, rows: int, inputs: int) -> P
         mean=np.zeros((moving, 6)),
         slope=np.zeros((moving, 6, 12)),
         heat=np.zeros(1),
+        light=np.zeros(n) if light is None else light,
+        floats=floats,
+        floats_by=floats_by,
+        group=group,
+        drift=np.zeros((1 + int(group.max(initial=-1)), 6)),
     )
 
 
 @cache
 def _step_types() -> tuple[Record, ...]:
-    return (*solver_types(), record_of(passage_for(smallest_program(), 1, 0, 0)))
+    return (*solver_types(), record_of(passage_for(smallest_program(), 0, 0)))
 
 
 def words_of(passage: Passage) -> NDArray[np.int64]:
@@ -145,39 +162,46 @@ def settle(frame_columns, robot, step):
 @kernel
 def frame_columns(robot, J):
     """J of all frames at the registers and poses of the last residual."""
-    p, w = unpack(robot)
+    p, _ = unpack(robot)
     for c in range(6):
         for k in range(p.slot_path[0, 1]):
             J[0, c, k] = 1.0 if c == k else 0.0
     for segment in range(p.segment.shape[0]):
-        before, start, count = p.segment[segment, 0], p.segment[segment, 1], p.segment[segment, 4]
-        poly, size, strains = p.segment[segment, 5], p.segment[segment, 8], p.active[segment, 0]
-        first = size - count
-        moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
-        last, slots = 3 * (moments + operations - 1), p.slot_start[segment]
-        for i in range(start, start + p.segment[segment, 2]):
-            near, out = J[before], J[i + 1]
-            known = first if i == start else size
-            for c in range(6):
-                for k in range(size):
-                    out[c, k] = near[c, k] if k < known else 0.0
-            if strains > 0:
-                r = w.register[i]
-                columns(
-                    moments, operations, p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly], p.active[segment],
-                    r, 1, w.column,
-                )
-                dual_stumpff(r, last, 1, w.stumpff, w.scalar)
-                world_map(w.pose, w.eta, w.acc, before, r, last, w.scalar, 1, w.tangent_map)
-                world_columns(w.tangent_map, w.column, last, strains * moments, 1, w.local)
-                for slot in range(strains):
-                    for moment in range(moments):
-                        z, phi = w.local[slot * moments + moment, 0], p.phi[i, moment]
-                        for c in range(6):
-                            target = out[c]
-                            for k in range(slots[slot], slots[slot + 1]):
-                                target[first + k] += z[c] * phi[k]
-            before = i + 1
+        segment_columns(robot, segment, J)
+
+
+@inner
+def segment_columns(robot, segment, J):
+    """J of the frames of a segment; that of its parent is known."""
+    p, w = unpack(robot)
+    before, start, count = p.segment[segment, 0], p.segment[segment, 1], p.segment[segment, 4]
+    poly, size, strains = p.segment[segment, 5], p.segment[segment, 8], p.active[segment, 0]
+    first = size - count
+    moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
+    last, slots = 3 * (moments + operations - 1), p.slot_start[segment]
+    for i in range(start, start + p.segment[segment, 2]):
+        near, out = J[before], J[i + 1]
+        known = first if i == start else size
+        for c in range(6):
+            for k in range(size):
+                out[c, k] = near[c, k] if k < known else 0.0
+        if strains > 0:
+            r = w.register[i]
+            columns(
+                moments, operations, p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly], p.active[segment],
+                r, 1, w.column,
+            )
+            dual_stumpff(r, last, 1, w.stumpff, w.scalar)
+            world_map(w.pose, w.eta, w.acc, before, r, last, w.scalar, 1, w.tangent_map)
+            world_columns(w.tangent_map, w.column, last, strains * moments, 1, w.local)
+            for slot in range(strains):
+                for moment in range(moments):
+                    z, phi = w.local[slot * moments + moment, 0], p.phi[i, moment]
+                    for c in range(6):
+                        target = out[c]
+                        for k in range(slots[slot], slots[slot + 1]):
+                            target[first + k] += z[c] * phi[k]
+        before = i + 1
 
 
 @inner
@@ -223,7 +247,7 @@ def _mass(robot, step, J):
             add_products(z, out, length, s.sum)
         add_block(p.path, path, length, s.sum, s.mass)
     for k in range(n):
-        s.mass[offset + k, offset + k] += p.rotor[k]
+        s.mass[offset + k, offset + k] += p.rotor[k] + s.light[k]
     for j in range(p.closure_frame.shape[0]):
         for row in range(p.closure_rows[j, 0], p.closure_rows[j, 0] + p.closure_rows[j, 1]):
             add_tie_column(robot, J, p.closure_frame[j], w.closure[row], coordinates + row, s.mass)

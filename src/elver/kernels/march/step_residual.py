@@ -6,6 +6,7 @@ import math
 
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import push_at_start, unpack
+from elver.kernels.march.floating import float_from_start, rows_of_floats
 from elver.kernels.march.memory import follow
 from elver.kernels.march.passage import project_wrenches, unpack_step
 from elver.kernels.terms.closures import closure_is_active
@@ -43,6 +44,7 @@ def start_step(evaluate_residual, robot, step, h, base, q, first, middle, end):
         s.static[k] = w.residual[k]
     if coordinates > n:
         base_rows_to_world(base, s.static)
+    float_from_start(robot, step)
     w.node_step[0] = h
     for k in range(3):
         w.node_step[1 + k] = base[3, k]
@@ -96,6 +98,7 @@ def residual_of_step(evaluate_residual, robot, step, chi, h, base, q, multiplier
         w.residual[offset + p.imposed[j, 0]] = w.effort[j]
     if offset > 0:
         base_rows_to_world(m.base, w.residual)
+    rows_of_floats(robot, step, w.residual)
     _wrenches_at_start(robot, step, m.base, multipliers)
     for k in range(coordinates):
         s.residual[k] = w.residual[k] + s.static[k]

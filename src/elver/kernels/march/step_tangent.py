@@ -10,6 +10,7 @@ import math
 
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import slopes_at_start, unpack
+from elver.kernels.march.floating import matrix_of_floats
 from elver.kernels.march.passage import add_block, add_products, add_tie_column, clear_block, reach_of, unpack_step
 from elver.kernels.tree.nodal import body_of, turn
 from elver.kernels.tree.recursion import has_inertia
@@ -31,6 +32,7 @@ def matrix_of_step(evaluate_frames, evaluate_matrix, frame_columns, robot, step,
     evaluate_matrix(robot, m.q, multipliers, s.inputs[1], m.columns, m.weights, 1)
     if offset > 0:
         _world_rows(m.base, m.small[0], w.residual, matrix)
+    matrix_of_floats(robot, step)
     if s.slope.shape[0] > 0:
         slopes_at_start(robot[4])(robot, m.base, s.mean, s.slope)
     _add_mixed(robot, step, m.small[0], offset)

@@ -51,7 +51,7 @@ def push_at_start(robot, base, eta, force):
     heat = _power(robot)
     mean_twists(robot, base, w.node_start, eta)
     frame_load_residual(
-        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_wrench, 3, w.node_start, eta, force,
+        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame[:0], w.user_wrench, 3, w.node_start, eta, force,
         w.vector,
     )
     return heat
@@ -118,7 +118,7 @@ def slopes_at_start(robot, base, eta, out):
             for k in range(12):
                 out[f, i, k] = 0.0
     frame_load_tangent(
-        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_tangent, 3, w.node_start, eta, out,
+        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame[:0], w.user_tangent, 3, w.node_start, eta, out,
         w.vector,
     )
     for j in range(p.slide_frame.size + p.drag_frame.size):

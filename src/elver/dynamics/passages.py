@@ -1,0 +1,86 @@
+"""What conserving steps know of a system: motion that moves no mass, and joints by which parts float apart.
+
+Theory: docs/theory/time-integration.md, eq. (floats), (put-back).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elver.dynamics.states import arrays
+from elver.environment import JointFeedback
+from elver.kernels.build import entry
+from elver.kernels.march.passage import Passage, passage_for
+from elver.mechanism import Floating
+
+if TYPE_CHECKING:
+    from elver.dynamics.core import Core
+
+__all__ = ["light_of", "mass_of", "passage_of"]
+
+Array = NDArray[np.float64]
+
+# Of the largest inertia, in units of the coordinates: what rates without any weigh where velocities are put back, and
+# what counts as none.
+_LIGHT, _SINGULAR = 1e-8, 1e-13
+
+
+def passage_of(kernels: Core) -> Passage:
+    """Arrays of conserving steps."""
+    inputs = kernels.system.input_size
+    return passage_for(kernels.program, kernels.rows, inputs, light_of(kernels), _floating(kernels))
+
+
+def light_of(kernels: Core) -> Array:
+    """Small weights (n,) of the rates of coordinates where some motion at rest moves no mass; zeros where none does.
+
+    Not of rotors, nor of joints by which parts float: their rows are the balance of momentum.
+    """
+    p, offset, none = kernels.program, kernels.coordinates - kernels.n, np.zeros(kernels.n)
+    scale = kernels.assembly.scale
+    M = mass_of(kernels) * np.outer(scale, scale)
+    most = float(np.max(np.diagonal(M), initial=0.0))
+    try:
+        if np.min(np.diagonal(np.linalg.cholesky(M))) ** 2 > _SINGULAR * most:
+            return none
+    except np.linalg.LinAlgError:
+        pass
+    light = np.where(p.rotor > 0.0, 0.0, _LIGHT * most / scale[offset:] ** 2)
+    for segment in p.segment[list(_floating(kernels))]:
+        light[segment[3] : segment[3] + segment[4]] = 0.0
+    return light
+
+
+def mass_of(kernels: Core) -> Array:
+    """The mass matrix at rest, (coordinates, coordinates). Python functions of a system are not asked."""
+    own, a, c = kernels.released, arrays(kernels.system.rest()), kernels.coordinates
+    inputs, columns, weights = np.zeros(kernels.system.input_size), np.zeros((18, 6)), np.array([0.0, 0.0, 1.0])
+    columns[12:] = np.eye(6)
+    entry.evaluate_residual(own.robot, a.base, a.twist, a.q, a.multipliers, inputs, 3)
+    entry.evaluate_tangent(own.robot, a.base, a.q, a.multipliers, inputs, columns, weights, 3)
+    return own.work.matrix[:c, :c].copy()
+
+
+def _floating(kernels: Core) -> tuple[int, ...]:
+    """Segments of joints by which parts float in a world at rest, where nothing acts on their coordinates."""
+    p, system = kernels.program, kernels.system
+    if p.free[0] or kernels.driven:
+        return ()
+    held = np.zeros(kernels.n, dtype=bool)
+    held[p.imposed[:, 0]] = True
+    held |= (p.friction[:, 0] != 0.0) | (p.stop[:, 2] != 0.0) | (p.rotor != 0.0)
+    held |= np.any(p.K_elastic != 0.0, axis=1) | np.any(p.D_elastic != 0.0, axis=1)
+    held |= np.any(p.muscle_force != 0.0, axis=0)
+    for part in system.feedback:
+        for joint in part.driven if isinstance(part, JointFeedback) else ():
+            held[system.coordinates(joint)] = True
+    found = []
+    for branch in system.mechanism.tree.branches:
+        if isinstance(branch.joint, Floating) and branch.parent.part == "world":
+            first, count = system.blocks[branch.joint]
+            if not np.any(held[first : first + count]):
+                found.append(int(np.flatnonzero((p.segment[:, 3] == first) & (p.segment[:, 4] == count))[0]))
+    return tuple(found)

@@ -14,8 +14,9 @@ __version__ = "0.1.0"
 
 _HOME = {
     "elver.actuation": (
-        "CurvatureWave Imposed Motor Muscle Pressure SpooledTendon Tendon TravellingWave c2_ramp convergent helical "
-        "joint_gait muscle_gait parallel ramp rod_gait route sampled sine smooth_step sum_of triangle within"
+        "ActiveStress CurvatureWave Imposed Motor Muscle Pressure SpooledTendon Tendon TravellingWave c2_ramp "
+        "convergent helical joint_gait muscle_gait parallel ramp rod_gait route sampled sine smooth_step sum_of "
+        "triangle within"
     ),
     "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
     "elver.dynamics": (
@@ -24,10 +25,11 @@ _HOME = {
         "tangent_inverse_dynamics values_of"
     ),
     "elver.environment": (
-        "Buoyancy DistributedWrench Feedback Gravity JointFeedback JointFriction JointSpring JointStop Lighthill "
-        "Morison PointWrench RotorInertia SlidingFriction"
+        "Buoyancy DistributedWrench Feedback FrameLoad Gravity JointFeedback JointFriction JointSpring JointStop "
+        "Lighthill Morison PointWrench RotorInertia SlidingFriction"
     ),
     "elver.errors": "BadInput CannotWrite ElverWarning Interrupted NotConverged UnitWarning",
+    "elver.functions": "compiled",
     "elver.integrators": (
         "Adaptive Conserving GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
     ),
@@ -44,8 +46,8 @@ _HOME = {
     "elver.one_rod": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
     "elver.results": "reactions sample state_from",
     "elver.rods": (
-        "Chebyshev Circle Ellipse Legendre Magnus Material Piecewise PiecewiseConstant PiecewiseLinear Rectangle Rod "
-        "RungeKuttaMuntheKaas Sampled Section Spectral Stepped Taper Tube"
+        "Chebyshev Circle Ellipse FullLaw Law Legendre Magnus Material Piecewise PiecewiseConstant PiecewiseLinear "
+        "Rectangle Rod RungeKuttaMuntheKaas Sampled Section Spectral Stepped Taper Tube"
     ),
     "elver.statics": (
         "assemble equilibria continuation equilibrium inverse_statics singularity stability workspace"
@@ -63,6 +65,7 @@ __all__ = sorted([*_MODULE, "__version__"])
 
 if TYPE_CHECKING:
     from elver.actuation import (
+        ActiveStress,
         CurvatureWave,
         Imposed,
         Motor,
@@ -112,6 +115,7 @@ if TYPE_CHECKING:
         Buoyancy,
         DistributedWrench,
         Feedback,
+        FrameLoad,
         Gravity,
         JointFeedback,
         JointFriction,
@@ -124,6 +128,7 @@ if TYPE_CHECKING:
         SlidingFriction,
     )
     from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged, UnitWarning
+    from elver.functions import compiled
     from elver.integrators import (
         HHT,
         Adaptive,
@@ -182,6 +187,8 @@ if TYPE_CHECKING:
         Chebyshev,
         Circle,
         Ellipse,
+        FullLaw,
+        Law,
         Legendre,
         Magnus,
         Material,

@@ -18,12 +18,13 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
+from elver.actuation import ActiveStress, Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
 from elver.bodies import RigidBody
 from elver.environment import (
     Buoyancy,
     DistributedWrench,
     Feedback,
+    FrameLoad,
     Gravity,
     JointFeedback,
     JointFriction,
@@ -45,8 +46,8 @@ from elver.words import place
 __all__ = ["Balanced", "Channel", "Inputs", "State", "System", "situation"]
 
 Array: TypeAlias = NDArray[np.float64]
-Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure | Motor | Imposed
-Settable: TypeAlias = Gravity | PointWrench | DistributedWrench
+Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure | Motor | Imposed | ActiveStress
+Settable: TypeAlias = Gravity | PointWrench | DistributedWrench | FrameLoad
 Fluid: TypeAlias = Morison | Lighthill
 OnJoint: TypeAlias = JointSpring | JointFriction | JointStop | RotorInertia
 Passive: TypeAlias = OnJoint | SlidingFriction | Fluid | Buoyancy | Feedback | JointFeedback
@@ -108,7 +109,7 @@ class System(Carried):
             targets = (part.target,)
         elif isinstance(part, PointWrench):
             targets = (part.part,)
-        elif isinstance(part, SlidingFriction | Feedback):
+        elif isinstance(part, SlidingFriction | Feedback | FrameLoad):
             targets = (part.frame.part,)
         elif isinstance(part, Fluid | Buoyancy):
             targets = tuple(part.parts or ())

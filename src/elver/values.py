@@ -53,7 +53,7 @@ def _functions(value: Any, place: str, seen: set[int]) -> Iterator[tuple[str, Fu
     if id(value) in seen:
         return
     seen.add(id(value))
-    if isinstance(value, FunctionType):
+    if isinstance(value, FunctionType) or isinstance(getattr(value, "__wrapped__", None), FunctionType):
         yield place, value
     elif isinstance(value, functools.partial):
         yield from _functions(value.func, place, seen)

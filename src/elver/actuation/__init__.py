@@ -1,5 +1,6 @@
 """Actuation: tendons, muscles, pressure chambers, motors, imposed motion, signals in time, and gaits."""
 
+from elver.actuation.active_stress import ActiveStress
 from elver.actuation.gaits import CurvatureWave, TravellingWave, WaveTarget, joint_gait, muscle_gait, rod_gait
 from elver.actuation.imposed import Imposed, MotionSignal
 from elver.actuation.motor import Motor
@@ -40,6 +41,7 @@ from elver.actuation.signals import (
 from elver.actuation.tendon import SpooledTendon, Tendon
 
 __all__ = [
+    "ActiveStress",
     "C2Ramp",
     "Convergent",
     "CurvatureWave",

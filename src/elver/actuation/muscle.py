@@ -1,7 +1,7 @@
 """Muscles: a field of internal stress Λ_act(s) along a rod, scaled by its input.
 
 Given ``torque`` C(s) [N m]: Λ_act = (C; 0). Given ``target``, the strain ξ_d(s) the rod would take if nothing
-else acted: Λ_act = -𝓗 (ξ_d - ξ₀) (Boyer 2023, eq. 92).
+else acted: Λ_act = -𝓗 (ξ_d - ξ₀) (Boyer 2023, eq. 92), or what a section law of one's own has there.
 
 Theory: docs/theory/actuation.md, eq. (muscle), (active-force).
 """
@@ -94,6 +94,8 @@ class Muscle:
         target = self._field("target", self.target, s, _STRAIN_UNIT)
         difference = np.zeros((s.size, 6))
         difference[:, : target.shape[1]] = target - self.rod.rest_strain(s)[:, : target.shape[1]]
+        if self.rod.law is not None:
+            return -self.rod.elasticity(s, difference)[0]
         return -self.rod.stiffness(s) * difference
 
     def _field(self, name: str, value: Field, s: Array, unit: str) -> Array:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation import Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
+from elver.dynamics.own import Own, own_functions
 from elver.dynamics.segments import RodFrames, Segments, floats, ints, windows
 from elver.dynamics.structure import (
     REMEDY,
@@ -69,10 +70,12 @@ class Assembly:
     strip_owner: tuple[Morison | Lighthill, ...]  # the water that each strip belongs to
     drag_owner: tuple[Rod, ...]  # the rod that each drag belongs to
 
+    own: Own  # functions of one's own
+
     @cached_property
     def program(self) -> Program:
         """The table of the kernels, before cables are measured and closure rows compared."""
-        return program_of(self.structure, self.values)
+        return program_of(self.structure, self.values, self.own.addresses)
 
     @property
     def scale(self) -> Array:
@@ -130,8 +133,9 @@ def compile_system(system: System, structure: Structure | None = None, *, apart:
     if structure is not None and not apart:
         check_same(own, structure)
     return Assembly(
-        own, values, tree.rods, tree.bodies, tree.joints, tuple(arrays.strip_owner), tuple(arrays.drag_owner)
-    )
+        own, values, tree.rods, tree.bodies, tree.joints, tuple(arrays.strip_owner), tuple(arrays.drag_owner),
+        arrays.own,
+    )  # fmt: skip
 
 
 def _damped(system: System, structure: Structure | None) -> tuple[str, ...]:
@@ -152,6 +156,7 @@ class _Arrays:
         self.system, self.tree = system, tree
         self.strip_owner: list[Morison | Lighthill] = []
         self.drag_owner: list[Rod] = []
+        self.own = own_functions(system)
         most = max((count for _, count in system.blocks.values()), default=0)
         self.most, self.index = most, system.input_index
         self.on_joints = _joint_loads(system, most)
@@ -166,7 +171,8 @@ class _Arrays:
         self.strip_owner, self.drag_owner = water.owner, drags["owner"]
         gravity = next((load for load in system.loads if isinstance(load, Gravity)), None)
         slides = [load for load in system.loads if isinstance(load, SlidingFriction)]
-        feedback = [load for load in system.loads if isinstance(load, Feedback)]
+        pushes = [load.frame for load in system.loads if isinstance(load, Feedback)]
+        pushes += [load.frame for load in self.own.loads]
         inertia, length = water.inertia + water.added, _size(system)
         self.found |= {
             "inertia": inertia,
@@ -184,7 +190,7 @@ class _Arrays:
             "strip_frame": ints(water.frame).reshape(-1, 2),
             "strip_pose": floats(water.pose).reshape(-1, 4, 3),
             "strip": floats(water.strip).reshape(-1, 10),
-            "user_frame": ints([tree.frame_of(load.frame) for load in feedback]),
+            "user_frame": ints([tree.frame_of(frame) for frame in pushes]),
             "scale": _scale(system, length),
             "length": floats([length]),
             "energy": floats([_energy(self.points.softest, inertia, length)]),
@@ -224,6 +230,7 @@ class _Arrays:
             "muscle_input": ints([self.index(m) for m in motors]),
             "muscle_reach": ints(_filled(force != 0.0)),
             "muscle_force": force,
+            **self.own.arrays(system, points.at, points.s, points.ds, points.rest),
         }
 
     def between_frames(self) -> None:
@@ -327,11 +334,8 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
         here, weights = grid.s[grid.quadrature], grid.weights[grid.quadrature]
         first, n = system.blocks[rod]
         Phi = rod.functions(here)
-        stiffness, H = np.zeros((n, n)), rod.stiffness(here)
-        for c in sorted(set(rod.component.tolist())):  # sums in one order everywhere, which BLAS does not promise
-            own = rod.component == c
-            blocks = np.einsum("g,gi,gk->ik", weights * H[:, c], Phi[:, own], Phi[:, own])
-            stiffness[np.ix_(own, own)] = blocks
+        H = rod.stiffness(here)
+        stiffness = _modal_stiffness(rod, here, weights, Phi)
         softest.append(np.min(H[:, rod.component] * np.where(rod.component < 3, 1.0 / rod.length, rod.length)))
         K[first : first + n, :n] += stiffness
         D[first : first + n, :n] += rod.material.damping * stiffness
@@ -347,6 +351,24 @@ def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _P
         at, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest),
         np.concatenate(bend), np.array(softest),
     )  # fmt: skip
+
+
+def _modal_stiffness(rod: Rod, s: Array, weights: Array, Phi: Array) -> Array:
+    """∫ Φᵀ Bᵀ 𝓗 B Φ ds, (n, n); sums in one order everywhere, which BLAS does not promise."""
+    stiffness = np.zeros((rod.n, rod.n))
+    owners = {c: rod.component == c for c in sorted(set(rod.component.tolist()))}
+    if rod.law is None:
+        H = rod.stiffness(s)
+        for c, own in owners.items():
+            stiffness[np.ix_(own, own)] = np.einsum("g,gi,gk->ik", weights * H[:, c], Phi[:, own], Phi[:, own])
+        return stiffness
+    full = rod.section_stiffness(s)
+    for c, own in owners.items():
+        for d, other in owners.items():
+            if np.any(full[:, c, d]):
+                blocks = np.einsum("g,gi,gk->ik", weights * full[:, c, d], Phi[:, own], Phi[:, other])
+                stiffness[np.ix_(own, other)] = blocks
+    return stiffness
 
 
 def _filled(used: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ Theory: docs/theory/recursion.md, eq. (residual), (rows), (tangent), (front).
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from dataclasses import replace
@@ -14,14 +15,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from elver.actuation import ActiveStress
 from elver.dynamics.assembly import Assembly, assembly_of, compile_system
 from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
 from elver.dynamics.increments import Increments, choose_increments
 from elver.dynamics.passages import passage_of
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure, Values, check_rows, locked
+from elver.environment import FrameLoad
 from elver.errors import BadInput, expect
 from elver.kernels.build import entry
+from elver.kernels.build.load import load
 from elver.kernels.build.tables import robot_of, table_of
 from elver.kernels.build.warmup import COMMON, ensure
 from elver.kernels.march.memory import (
@@ -142,7 +146,9 @@ class Core:
         return matrix
 
     def input_slope(self, a: Arrays, u: Array, channel: int) -> Array:
-        """∂R/∂u of one input at rest: exact, since R is affine in each input, or a column where it is a coordinate."""
+        """∂R/∂u of one input at rest: exact where R is affine in it, or a column where it is a coordinate."""
+        if isinstance(self.system.channels[channel], ActiveStress | FrameLoad):
+            return self._input_difference(a, u, channel)
         for k, column, *_ in self.program.imposed:
             if column == channel:
                 return self.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[:, self.coordinates - self.n + k] * (
@@ -152,6 +158,34 @@ class Core:
         v = u.copy()
         v[channel] += step
         return (self.residual(a, v, jets=1) - self.residual(a, u, jets=1)) / step
+
+    def _input_difference(self, a: Arrays, u: Array, channel: int) -> Array:
+        """∂R/∂u of a function of one's own, which need not be affine, by central differences."""
+        step = float(np.cbrt(np.finfo(float).eps)) * max(1.0, abs(u[channel]))
+        ends = []
+        for sign in (1.0, -1.0):
+            v = u.copy()
+            v[channel] += sign * step
+            ends.append(self.residual(a, v, jets=1))
+        return (ends[0] - ends[1]) / (2.0 * step)
+
+    def own_energies(self, q: Array, u: Array) -> Array:
+        """Energies [J] of stresses of one's own, at coordinates (n,): those of laws beside their linear part."""
+        jets = np.zeros((3, self.n))
+        jets[0] = q
+        load("terms.own_functions.own_energies").call(self.robot, jets, np.ascontiguousarray(u))
+        return self.work.own_energy.copy()
+
+    @property
+    def fault(self) -> str:
+        """Which function of one's own gave no finite number since it was forgotten, and where; empty where none did."""
+        which, s, *x = self.work.own_fault.tolist()
+        if which > 0.0:
+            one = self.assembly.own.asked[int(which) - 1]
+            return f"{one.label} is not finite at {one.place(np.array(x), s, math.nan).split(' with')[0]}"
+        if which < 0.0:
+            return f"load {self.assembly.own.loads[int(-which) - 1].name!r} is not finite at the position {x[:3]} m"
+        return ""
 
     def efforts(self, base: Array, twist: Array, q: Array, multipliers: Array, u: Array) -> Array:
         """What imposes the motion of each imposed coordinate, for many states with time first."""
@@ -279,6 +313,7 @@ class Core:
             rest = self.__dict__["_rest"] = scratch, track_for(1, self.system.input_size)
         scratch, track = rest
         scratch.iteration.control[:3] = control
+        self.work.own_fault[0] = 0.0
         status = self.solve("statics", scratch, track, a.base, a.twist, a.q, a.multipliers, u)
         return status, scratch.iteration.history[:most]
 

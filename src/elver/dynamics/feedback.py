@@ -61,7 +61,7 @@ class FeedbackCore(Core):
         self._power = np.zeros(len(self.system.feedback))  # wrenches first, then efforts
         entry.evaluate_residual(self.robot, base, twist, q, multipliers, u, jets)
         wrenches = [part for part in self.system.feedback if isinstance(part, Feedback)]
-        for k, (part, f) in enumerate(zip(wrenches, self.program.user_frame, strict=True)):
+        for k, (part, f) in enumerate(zip(wrenches, self.program.user_frame, strict=False)):
             g = np.eye(4)
             g[:3, :3], g[:3, 3] = work.pose[f, :3], work.pose[f, 3]
             # the twist is about the base point, as is the pose in the arrays
@@ -76,7 +76,7 @@ class FeedbackCore(Core):
         """work.residual at this state, with all feedback."""
         self._listen(base, twist, q, multipliers, u, jets)
         entry.evaluate_residual(self.robot, base, twist, q, multipliers, u, jets)
-        first = self.program.user_frame.size
+        first = sum(isinstance(part, Feedback) for part in self.system.feedback)
         for k, (rows, part) in enumerate(self.controllers()):
             rates = q[1] if jets == 3 else 0.0 * q[1]
             effort = part.evaluate(float(u[-1]), q[0], rates)[0]

@@ -69,7 +69,12 @@ def inverse_dynamics(
     entries are the body wrench on the base.
     """
     kernels, a, u = prepare(system, state, inputs)
-    return kernels.released.residual(a, u)[: kernels.coordinates]
+    kernels = kernels.released
+    kernels.work.own_fault[0] = 0.0
+    residual = kernels.residual(a, u)[: kernels.coordinates]
+    if kernels.fault:
+        raise BadInput(kernels.fault)
+    return residual
 
 
 def bias_forces(

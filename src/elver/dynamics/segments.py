@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
+from elver.actuation import ActiveStress, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.lie_schemes import JOINT, LieScheme, lie_scheme
 from elver.dynamics.structure import Structure
 from elver.environment import (
     DistributedWrench,
     Feedback,
+    FrameLoad,
     JointSpring,
     JointStop,
     PointWrench,
@@ -289,11 +290,12 @@ def places(system: System) -> tuple[dict[Rod, list[Place]], dict[Rod, list[Place
     frames: list[tuple[Frame, str | None]] = [(mechanism.tree.root, "the root of the tree")]
     frames += [(frame, joint.name) for joint in mechanism.joints for frame in (joint.a, joint.b)]
     frames += [(mechanism.held(hold), hold.label) for hold in mechanism.holds]
-    frames += [(load.frame, load.name) for load in system.loads if isinstance(load, SlidingFriction | Feedback)]
+    on_frame = SlidingFriction | Feedback | FrameLoad
+    frames += [(load.frame, load.name) for load in system.loads if isinstance(load, on_frame)]
     for part in system.channels:
         if isinstance(part, PointWrench) and isinstance(part.part, Rod):
             stations[part.part].append(Place(part.position, part.name))
-        elif isinstance(part, DistributedWrench | Muscle):
+        elif isinstance(part, DistributedWrench | Muscle | ActiveStress):
             breaks[part.rod] += [Place(s, part.name) for s in part.breaks]
         elif isinstance(part, Tendon | SpooledTendon | Pressure):
             for rod in part.rods:
@@ -341,11 +343,11 @@ def _polynomials(schemes: tuple[tuple[LieScheme, int], ...]) -> dict[str, Any]:
 
 
 def _tied(system: System) -> list[Frame]:
-    """Frames at which closures, cables over guides, sliding friction and feedback act."""
+    """Frames at which closures, cables over guides, sliding friction, feedback and loads of one's own act."""
     mechanism = system.mechanism
     frames = [frame for joint in mechanism.tree.cuts for frame in (joint.a, joint.b)]
     frames += [mechanism.held(hold) for hold in mechanism.holds]
-    frames += [load.frame for load in system.loads if isinstance(load, SlidingFriction | Feedback)]
+    frames += [load.frame for load in system.loads if isinstance(load, SlidingFriction | Feedback | FrameLoad)]
     for a in system.actuators:
         if isinstance(a, Tendon | SpooledTendon | Pressure):
             frames += [guide for span in a.spans for guide in span]

@@ -33,13 +33,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
+from elver.actuation import ActiveStress, Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.assembly import Assembly
 from elver.dynamics.core import Core
 from elver.dynamics.increments import Increments
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure
-from elver.environment import Buoyancy, DistributedWrench, Gravity, Lighthill, Morison, PointWrench
+from elver.environment import Buoyancy, DistributedWrench, FrameLoad, Gravity, Lighthill, Morison, PointWrench
 from elver.errors import BadInput, ElverWarning
 from elver.kernels.build import entry
 from elver.kernels.build.warmup import ensure
@@ -47,7 +47,7 @@ from elver.kernels.march.memory import Scratch, Track
 from elver.kernels.terms.strain_loads import point_slopes, strain_residual, strain_tangent
 from elver.lie import so3
 from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
-from elver.rods import Rod, SpaceIntegration
+from elver.rods import Law, Rod, SpaceIntegration
 from elver.system import System
 
 __all__ = ["SpectralCore", "with_integration"]
@@ -237,6 +237,10 @@ class SpectralCore(Core):
             raise BadInput(f"{wet[0]!r}: Spectral integration knows no water; use Magnus(order=6), the default")
         if any(rod.material.mass_damping for rod in system.mechanism.rods):
             raise BadInput("mass_damping: Spectral integration does not know it; use Magnus(order=6), the default")
+        own = [rod.name for rod in system.mechanism.rods if isinstance(rod.law, Law)]
+        own += [a.name for a in (*system.actuators, *system.loads) if isinstance(a, ActiveStress | FrameLoad)]
+        if own:
+            raise BadInput(f"{own[0]!r}: Spectral integration asks no function of one's own; use Magnus(order=6)")
         ensure(("spectral",), "forces on strains", 5)
         self.elements, self.stations = discretise(system)
         super().__init__(system, structure, assembly)

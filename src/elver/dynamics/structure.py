@@ -27,11 +27,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Imposed, Motor, Muscle, Pressure, SpooledTendon, Tendon
+from elver.actuation import ActiveStress, Imposed, Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.environment import (
     Buoyancy,
     DistributedWrench,
     Feedback,
+    FrameLoad,
     JointFeedback,
     Lighthill,
     Morison,
@@ -41,7 +42,7 @@ from elver.environment import (
 from elver.errors import BadInput
 from elver.kernels.tree.program import Program
 from elver.mechanism import Frame
-from elver.rods import GridPlan, Rod
+from elver.rods import GridPlan, Law, Rod
 from elver.system import OnJoint, System
 from elver.values import Carried
 
@@ -83,6 +84,12 @@ class Layout(NamedTuple):
     tendon_row: Ints
     span_tendon: Ints
     muscle_input: Ints
+    own_input: Ints
+    own_reach: Ints
+    own_first: Ints
+    own_point: Ints
+    pushed_input: Ints
+    pushed_first: Ints
     closure_rows: Ints
     row_kind: Ints
 
@@ -137,6 +144,12 @@ class Values(NamedTuple):
     tendon_weight: Floats
     span_point: Floats
     muscle_force: Floats
+    own_weight: Floats
+    own_s: Floats
+    own_origin: Floats
+    own_linear: Floats
+    own_parameters: Floats
+    pushed_parameters: Floats
     closure_pose: Floats
     row_axes: Floats
     row_soft: Floats
@@ -170,13 +183,11 @@ class Structure(Carried):
         return hash(self._content)
 
 
-_OF_LAYOUT = frozenset(Layout._fields)
-
-
-def program_of(structure: Structure, values: Values) -> Program:
-    """The table that kernels work on."""
+def program_of(structure: Structure, values: Values, addresses: dict[str, Ints]) -> Program:
+    """The table that kernels work on, with the ``addresses`` of functions of one's own in this process."""
     layout = structure.layout
-    return Program(*[getattr(layout if name in _OF_LAYOUT else values, name) for name in Program._fields])
+    halves = {**layout._asdict(), **values._asdict(), **addresses}
+    return Program(*[halves[name] for name in Program._fields])
 
 
 def locked(array: NDArray[Any]) -> NDArray[Any]:
@@ -194,7 +205,7 @@ def ingredients(system: System) -> tuple[Ingredient, ...]:
     tree = mechanism.tree
     found: list[Ingredient] = [("base", type(mechanism.base).__name__, _part(tree.root))]
     for part in mechanism.parts:
-        more = (part.counts, part.integration) if isinstance(part, Rod) else ()
+        more = (part.counts, part.integration, *_law(part)) if isinstance(part, Rod) else ()
         found.append((type(part).__name__, part.name, *more))
     for branch in tree.branches:
         joint = branch.joint
@@ -207,6 +218,13 @@ def ingredients(system: System) -> tuple[Ingredient, ...]:
     for one in (*system.actuators, *system.loads):
         found.append((type(one).__name__, one.name, *_acts_on(system, one)))
     return tuple(found)
+
+
+def _law(rod: Rod) -> tuple[Any, ...]:
+    """Kind and function of a section law that is not the common one."""
+    if rod.law is None:
+        return ()
+    return type(rod.law).__name__, *((rod.law.asked.code,) if isinstance(rod.law, Law) else ())
 
 
 def _part(frame: Frame) -> str:
@@ -227,6 +245,10 @@ def _acts_on(system: System, part: Any) -> tuple[Any, ...]:
         return *(rod.name for rod in part.rods), *(tuple(_part(guide) for guide in span) for span in part.spans)
     if isinstance(part, Muscle):
         return (part.rod.name,)
+    if isinstance(part, ActiveStress):
+        return part.rod.name, part.asked.code
+    if isinstance(part, FrameLoad):
+        return _part(part.frame), part.asked.code
     if isinstance(part, SlidingFriction | Feedback):
         return (_part(part.frame),)
     if isinstance(part, JointFeedback):

@@ -2,6 +2,7 @@
 
 from elver.environment.feedback import Feedback, JointFeedback
 from elver.environment.fluids import Buoyancy, Lighthill, Morison, Outline
+from elver.environment.frame_load import FrameLoad
 from elver.environment.gravity import Gravity
 from elver.environment.joint_loads import JointFriction, JointSpring, JointStop, RotorInertia
 from elver.environment.sliding import SlidingFriction
@@ -11,6 +12,7 @@ __all__ = [
     "Buoyancy",
     "DistributedWrench",
     "Feedback",
+    "FrameLoad",
     "Gravity",
     "JointFeedback",
     "JointFriction",

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from elver.actuation import ActiveStress
 from elver.dynamics.core import core
 from elver.dynamics.passages import light_of, mass_of
-from elver.environment import Lighthill, Morison
+from elver.environment import FrameLoad, Lighthill, Morison
 from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
 from elver.rods import Spectral
@@ -80,8 +81,14 @@ class Conserving(Method):
     def refusal(self, system: System) -> str:
         """What of ``system`` it does not know yet, in words; empty where it knows all."""
         for load in system.loads:
-            if isinstance(load, Morison | Lighthill):
+            if isinstance(load, Morison | Lighthill | FrameLoad):
                 return f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
+        for part in system.actuators:
+            if isinstance(part, ActiveStress) and not part.has_energy:
+                return (
+                    f"Conserving() needs the energy of {part.name!r}, which its function does not return: return it, "
+                    "or use ImplicitMidpoint()"
+                )
         for rod in system.mechanism.rods:
             if isinstance(rod.integration, Spectral):
                 return f"Conserving() is compiled, Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"

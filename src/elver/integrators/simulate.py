@@ -244,6 +244,8 @@ def step_ends(duration: float, step: float) -> Array:
 
 def _advice(march: March, t: float) -> str:
     """What may help a step from ``t`` [s] on that Newton cannot take."""
+    if fault := march.core.fault:
+        return f"{fault}: give it a value there, or take a smaller step"
     if much := overload(march.system, march.system.input_vector(march.signals, t)):
         return much
     if isinstance(march.method, Explicit):

@@ -118,7 +118,7 @@ class Stepper:
         if done < count or not np.all(np.isfinite(march.q)):
             raise NotConverged(
                 f"Newton failed at t = {self.time:.3f} s, even with a step of "
-                f"{self.step / 2**self.method.halvings:.1e} s"
+                f"{self.step / 2**self.method.halvings:.1e} s" + (f"; {fault}" if (fault := march.core.fault) else "")
             )
 
     def _book(self, rows: dict[str, Array], steps: int) -> None:

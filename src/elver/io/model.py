@@ -123,6 +123,10 @@ class Code:
         raise BadInput(f"the code of {self.function} is not in the file: build the system anew with that function")
 
 
+# Whose functions are of the motion, not of s or t.
+_WITH_CODE = ("Feedback", "JointFeedback", "Law", "ActiveStress", "FrameLoad")
+
+
 def dumps(model: Any, *, duration: float | None = None) -> str:
     """A model as JSON text, see :func:`encode`."""
     return json.dumps(encode(model, duration=duration), ensure_ascii=False, allow_nan=False)
@@ -226,7 +230,7 @@ class _Encoder:
 
     def _function(self, function: Callable[..., Any], path: str, owners: tuple[Any, ...]) -> Any:
         name = getattr(function, "__qualname__", type(function).__name__)
-        if owners and type(owners[-1]).__name__ in ("Feedback", "JointFeedback"):
+        if owners and type(owners[-1]).__name__ in _WITH_CODE:
             return self._dataclass(Code(name), path, owners)
         owner = owners[-1] if owners else None
         if isinstance(owner, Routed):

@@ -286,6 +286,11 @@ class RodProblem:
         :class:`BadInput` says what does not fit a single rod along its length.
         """
         rod = _only_rod(check_system("a rod problem", system))
+        if rod.law is not None:
+            raise BadInput(
+                f"rod {rod.name!r} has a {type(rod.law).__name__}: methods along one rod know the diagonal law of "
+                f"section and material alone; {_OTHERWISE}"
+            )
         u = system.input_vector(system.signals(inputs), time)
         value = {id(part): float(u[k]) for k, part in enumerate(system.channels)}
         breaks: set[float] = set(rod.piece_ends[1:-1])

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike, NDArray
 
-from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
+from elver.actuation import ActiveStress, Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.quantities import nodes
 from elver.errors import BadInput, finite
 from elver.lie import se3, so3
@@ -253,6 +253,9 @@ def _active_stress(history: History, rod: Rod, s: Array, xi: Array) -> tuple[Arr
     for part in system.actuators:
         if isinstance(part, Muscle) and part.rod is rod:
             active += history.inputs[:, system.input_index(part), None, None] * part.stress(s)
+        if isinstance(part, ActiveStress) and part.rod is rod:
+            values = history.inputs[:, system.input_index(part)]
+            active += np.stack([part.stress(s, now, float(value)) for now, value in zip(xi, values, strict=True)])
         if not isinstance(part, Tendon | SpooledTendon | Pressure) or not any(own is rod for own in part.rods):
             continue
         if isinstance(part, SpooledTendon):

@@ -21,13 +21,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Motor, Muscle, Pressure, SpooledTendon, Tendon
+from elver.actuation import ActiveStress, Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.core import Core
 from elver.dynamics.quantities import Observation, observe_states
 from elver.dynamics.states import Arrays
 from elver.environment import (
     DistributedWrench,
     Feedback,
+    FrameLoad,
     Gravity,
     JointFeedback,
     Lighthill,
@@ -35,7 +36,7 @@ from elver.environment import (
     PointWrench,
     SlidingFriction,
 )
-from elver.lie import so3
+from elver.lie import se3, so3
 from elver.mechanism import Driven, Joint
 from elver.results.water import strip_powers
 from elver.rods import Rod
@@ -79,6 +80,8 @@ class WorkMeter:
         p = kernels.program
         self.turning = np.flatnonzero(p.load_follows.astype(bool) | np.any(p.load_wrench[:, :3] != 0.0, axis=1))
         self.fluids = [load for load in system.loads if isinstance(load, Morison | Lighthill)]
+        self.stresses = [part for part in system.actuators if isinstance(part, ActiveStress)]
+        self.pushes = [load for load in system.loads if isinstance(load, FrameLoad)]
         self.slides = [load for load in system.loads if isinstance(load, SlidingFriction)]
         used = [*p.load_frame[self.turning], *p.slide_frame, *p.drag_frame, *p.strip_frame[:, 0], *p.user_frame]
         self.frames = {int(f): k for k, f in enumerate(sorted(set(used)))}
@@ -108,6 +111,8 @@ class WorkMeter:
             return work, loss
         nodes = [self._middle(rows, seen, q, h)] if self.order < 4 else self._gauss_nodes(rows, q, h, wrapped)
         self._add_conjugate(rows, seen, q, nodes, work)
+        if self.order < 4:
+            self._add_stored(q, rows["node_inputs"][1:, 0], work)
         if "given_work" in rows:
             self._add_given(rows["given_work"][1:], work)
         for node in nodes:
@@ -224,6 +229,15 @@ class WorkMeter:
             path = np.stack([y[:-1], inner[0][i][2], inner[1][i][2], y[1:]])
             work[:, k] += sum(0.5 * inner[j][i][1] * (slope[j] @ path) for j in range(2))
 
+    def _add_stored(self, q: Array, acting: Array, work: Array) -> None:
+        """-ΔW of active stresses that have an energy W, at the input of each step."""
+        for j, part in enumerate(self.stresses):
+            if part.has_energy:
+                t = len(self.kernels.assembly.own.laws) + j
+                for i, u in enumerate(acting):
+                    change = self.kernels.own_energies(q[i + 1], u)[t] - self.kernels.own_energies(q[i], u)[t]
+                    work[i, self.system.input_index(part)] -= change
+
     def _is_input(self, k: int) -> bool:
         """Whether the force of a channel is its input, and its displacement one of the robot."""
         return not isinstance(self.system.channels[k], Gravity | SpooledTendon)
@@ -273,6 +287,7 @@ class WorkMeter:
                 yield k, node.inputs[:, k] * np.einsum("ti,tij,j->t", speed, R, wrench[3:])
             else:
                 yield k, node.inputs[:, k] * np.einsum("ti,i->t", spin, wrench[:3])
+        yield from self._own_powers(node)
         first = len(system.channels) + int(self.driven is not None)
         if system.feedback:
             powers = self._feedback_powers(node)
@@ -282,6 +297,28 @@ class WorkMeter:
                 yield first + j, powers[:, column]
         if (self.driven is not None or system.imposed) and not told:
             yield from self._reactions(node)
+
+    def _own_powers(self, node: _Nodes) -> Iterator[tuple[int, Array]]:
+        """Power of loads of one's own, and of active stresses whose energy is not known or, of order four, not used."""
+        system = self.system
+        for load, frame in zip(self.pushes[::-1], self.kernels.program.user_frame[::-1], strict=False):
+            k, f, power = system.input_index(load), self.frames[int(frame)], np.zeros(node.time.size)
+            for t in range(power.size):
+                R = node.rotation[t, f]
+                eta = np.concatenate([R.T @ node.velocity[t, f, :3], R.T @ node.velocity[t, f, 3:]])
+                power[t] = load.wrench(se3.pose(R, node.position[t, f]), eta, float(node.inputs[t, k])) @ eta
+            yield k, power
+        for part in self.stresses:
+            if self.order < 4 and part.has_energy:
+                continue
+            k, grid = system.input_index(part), self.kernels.assembly.rods[part.rod]
+            s, weights, own = grid.s, grid.weights, system.coordinates(part.rod)
+            strain, rest = part.rod.strain(s, node.q[:, :2, own]), part.rod.rest_strain(s)
+            power = np.zeros(node.time.size)
+            for t, (xi, rate) in enumerate(zip(strain[:, 0], strain[:, 1] - rest, strict=True)):
+                stress = part.stress(s, xi, float(node.inputs[t, k]))
+                power[t] = -np.einsum("n,nc,nc->", weights, stress, rate)
+            yield k, power
 
     def _feedback_powers(self, node: _Nodes) -> Array:
         """Powers (steps, feedbacks) at the nodes, from what the method itself asked of the functions.

@@ -10,6 +10,7 @@ from elver.rods.basis import (
 )
 from elver.rods.fields import Stepped, Taper
 from elver.rods.grid import Grid, GridPlan, Place, filled, planned
+from elver.rods.law import FullLaw, Law, SectionLaw
 from elver.rods.material import Material
 from elver.rods.pieces import Piecewise
 from elver.rods.rod import STRAIN_SYMBOLS, Rod
@@ -33,8 +34,10 @@ __all__ = [
     "Circle",
     "CrossSection",
     "Ellipse",
+    "FullLaw",
     "Grid",
     "GridPlan",
+    "Law",
     "Legendre",
     "Magnus",
     "Material",
@@ -47,6 +50,7 @@ __all__ = [
     "RungeKuttaMuntheKaas",
     "Sampled",
     "Section",
+    "SectionLaw",
     "SectionProperties",
     "SpaceIntegration",
     "Spectral",

@@ -41,6 +41,7 @@ from elver.rods.basis import StrainBasis
 from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_name, is_plain, numbers, sample
 from elver.rods.grid import Elements, Grid, Place, filled, planned, same_place
 from elver.rods.jumps import find_jumps, warn_of_jumps
+from elver.rods.law import FullLaw, SectionLaw, check_law
 from elver.rods.material import Material
 from elver.rods.pieces import broken
 from elver.rods.section import (
@@ -76,6 +77,8 @@ class Rod(Carried):
     ``nodes`` is the number of quadrature points: left out, it is chosen from the basis and can be read here;
     ``breaks`` [m] are positions inside where strains may jump: between them the rod has the functions of its basis
     anew. Those of ``Stepped`` dimensions and rest strains need not be given; ``piece_ends`` shows all.
+    ``law`` is the section law where it is not the linear one of section and material: a :class:`FullLaw` or a
+    :class:`Law` of one's own. Inertia is that of section and material in any case.
     Rods are compared by identity: two equal fingers are two rods.
     """
 
@@ -88,6 +91,7 @@ class Rod(Carried):
     nodes: int | None = None
     integration: SpaceIntegration = _DEFAULT_INTEGRATION
     breaks: tuple[float, ...] = ()
+    law: SectionLaw | None = None
 
     def __repr__(self) -> str:
         return (
@@ -135,6 +139,9 @@ class Rod(Carried):
                 "than zero; s is the arc length of the rest shape, so G_x is 1 unless you know better"
             )
         self._check_jumps()
+        if self.law is not None:
+            free = [c for c, count in enumerate(self.counts) if count]
+            check_law(f"rod {self.name!r}", self.law, self.length, self.grid.s, free, STRAIN_SYMBOLS)
 
     # Checks -------------------------------------------------------------------------------------------------
 
@@ -307,7 +314,37 @@ class Rod(Carried):
         return self.section.properties(s, self.length)
 
     def stiffness(self, s: ArrayLike) -> Array:
-        """Diagonal of 𝓗 at ``s`` [m], (len(s), 6): N m² for curvatures, N for stretch and shear."""
+        """Diagonal of 𝓗 at ``s`` [m], (len(s), 6): N m² for curvatures, N for stretch and shear.
+
+        Of a ``law`` it is the diagonal of its slope at rest; where that has none, as in strains that are held fixed,
+        what section and material have.
+        """
+        own = self._linear_stiffness(s)
+        if self.law is None:
+            return own
+        given = np.einsum("nii->ni", self.section_stiffness(s))
+        return np.where(given > 0.0, given, own)
+
+    def section_stiffness(self, s: ArrayLike) -> Array:
+        """𝓗 at ``s`` [m], (len(s), 6, 6): the slope of the section law at rest."""
+        if self.law is None:
+            return np.einsum("ni,ik->nik", self._linear_stiffness(s), np.eye(6))
+        return self.law.at(s) if isinstance(self.law, FullLaw) else self.law.stiffness(s)
+
+    def elasticity(self, s: ArrayLike, strain: ArrayLike) -> tuple[Array, Array, Array]:
+        """What the section law says at ``s`` [m] and the strains ε = ξ - ξ₀, (len(s), 6).
+
+        Elastic stress (len(s), 6) [N m, N], its slope (len(s), 6, 6), energy per length (len(s),) [J/m].
+        """
+        s = arc_lengths(s)
+        strain = finite("strain", strain, (s.size, 6), "1/m and m/m")
+        if self.law is not None:
+            return self.law.elasticity(s, strain)
+        H = self._linear_stiffness(s)
+        return H * strain, self.section_stiffness(s), 0.5 * np.sum(H * strain**2, axis=1)
+
+    def _linear_stiffness(self, s: ArrayLike) -> Array:
+        """Diagonal of 𝓗 of section and material."""
         if isinstance(self.section, Section) and self.section.is_direct:
             return self.section.stiffness(s, self.length)
         p, E, G = self.section_properties(s), self.material.young, self.material.shear_modulus

@@ -316,6 +316,7 @@ class Search:
             f"(residual {norms[-1]:.1e}, wanted {self.solver.tolerance:.0e}); "
             + (f"there nothing resists {free}; " if free else "")
             + (f"there {idle} hold what other closures and imposed motions hold already; " if idle else "")
+            + (f"{fault}; " if (fault := self.solver.core.fault) else "")
             + (f"{much}; " if (much := overload(self.system, self.target)) else "")
             + "there may be no equilibrium beyond: "
             "follow the branch with continuation(...), or lighten the load; .result holds the last one found",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elver.errors import ElverWarning
-from elver.rods import Rod
+from elver.rods import Law, Rod
 from elver.system import System
 
 __all__ = ["inside_out", "stretches", "warn_of_stretch"]
@@ -51,11 +51,11 @@ def inside_out(system: System, q: Array) -> str:
 
 
 def warn_of_stretch(system: System, q: Array, what: str) -> None:
-    """Warn of rods that are stretched or pressed beyond what a linear law can mean."""
+    """Warn of rods that are stretched or pressed beyond what a linear law can mean; one's own law may mean more."""
     for rod, stretch in stretches(system, q):
         low, high = int(np.argmin(stretch)), int(np.argmax(stretch))
         k = low if stretch[low] < LEAST else high
-        if LEAST <= stretch[k] <= MOST:
+        if LEAST <= stretch[k] <= MOST or isinstance(rod.law, Law):
             continue
         warnings.warn(
             f"{what}: rod {rod.name!r} has a stretch of {stretch[k]:.3g} at s = {rod.grid.s[k]:.4g} m, outside "

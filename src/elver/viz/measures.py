@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from elver.errors import BadInput
 from elver.lie import so3
 from elver.rods import Rectangle, Rod
 
@@ -52,6 +53,11 @@ class RodMeasures:
         fibre = np.abs(stretch) + (top + side if self._corner else np.hypot(top, side))
         if name == "strain":
             return np.asarray(100.0 * fibre)
+        if self.rod.law is not None:
+            raise BadInput(
+                f"rod {self.rod.name!r} has a section law of its own, which says nothing of the stress in a fibre: "
+                'colour it by "strain" or "curvature"'
+            )
         E, G = self.rod.material.young, self.rod.material.shear_modulus
         return np.asarray(1e-6 * np.sqrt((E * fibre) ** 2 + 3.0 * (G * torsion * self._lever) ** 2))
 

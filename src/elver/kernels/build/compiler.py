@@ -40,7 +40,7 @@ from elver.kernels.build.kinds import Kind, Record, Signature
 from elver.kernels.build.load import Code, write
 from elver.kernels.build.plain import callees
 from elver.kernels.build.signatures import SIGNATURES, find
-from elver.kernels.build.tables import AtAddress, Unpacker
+from elver.kernels.build.tables import AtAddress, OwnFunction, Unpacker
 
 __all__ = ["addresses", "compiled", "dispatcher", "prepare", "store", "work"]
 
@@ -168,6 +168,8 @@ def dispatcher(kernel: Kernel) -> Any:
             names[name] = _reader(value, source.__code__.co_names)
         elif isinstance(value, AtAddress):
             names[name] = _at_address(value.name)
+        elif isinstance(value, OwnFunction):
+            names[name] = _call_own
     function = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
     function.__module__, function.__qualname__ = source.__module__, source.__qualname__
     made = _Dispatcher(function, targetoptions={"nopython": True, **_OPTIONS}, pipeline_class=_Pipeline)
@@ -232,6 +234,21 @@ def _at_address(name: str) -> Any:
         return numba_type(SIGNATURES[name])(types.int64), lambda context, builder, signature, arguments: arguments[0]
 
     return intrinsic(take)
+
+
+@intrinsic
+def _call_own(_: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> Any:
+    """Call a C function at its address: arrays as addresses of their numbers, numbers as doubles; a double back."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        given = [
+            make_array(kind)(context, builder, one).data if isinstance(kind, types.Array) else one
+            for kind, one in zip(signature.args[1:], arguments[1:], strict=True)
+        ]
+        head = ir.FunctionType(_REAL, [one.type for one in given])
+        return builder.call(builder.inttoptr(arguments[0], head.as_pointer()), given)
+
+    return types.float64(address, a, b, c, d, e, f), codegen
 
 
 def _array(context: Any, builder: Any, kind: Any, address: Any, shape: list[Any]) -> Any:

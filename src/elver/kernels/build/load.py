@@ -18,6 +18,7 @@ from functools import cache
 from itertools import pairwise
 from operator import index
 from pathlib import Path
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -26,11 +27,14 @@ from numpy.typing import NDArray
 
 from elver.kernels.build.cache import cache_folder
 
-__all__ = ["Code", "Loaded", "address_of", "is_stored", "load", "read", "write"]
+__all__ = ["Code", "Loaded", "address_of", "is_stored", "load", "raised", "read", "write"]
 
 _NUMBERS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "f8": (ctypes.c_double, float), "i8": (ctypes.c_int64, index), "b1": (ctypes.c_int64, bool),
 }  # fmt: skip
+raised: dict[int, BaseException] = {}
+"""What Python functions that compiled code called have raised, by the thread they were called in."""
+
 _HEADER = object.__basicsize__  # of what Python keeps of any value; in an array the address of its numbers follows
 _RESULTS: dict[str, Callable[[float], Any]] = {"f8": float, "i8": int, "b1": bool}
 
@@ -154,6 +158,8 @@ def _caller(code: Code, border: int) -> Callable[..., Any]:
             status = run(None, array_type, id(arguments))
         if status:
             raise _refusal(code, status, arguments)
+        if raised:
+            _raise_again()
 
     def call(*arguments: Any) -> Any:
         if len(arguments) != count:
@@ -165,6 +171,8 @@ def _caller(code: Code, border: int) -> Callable[..., Any]:
         status = run(out, array_type, id(arguments), *[convert(arguments[place]) for place, _, convert in numbers])
         if status:
             raise _refusal(code, status, arguments)
+        if raised:
+            _raise_again()
         values = tuple(convert(value) for convert, value in zip(results, out, strict=True))
         return (values if code.is_tuple else values[0]) if values else None
 
@@ -172,6 +180,12 @@ def _caller(code: Code, border: int) -> Callable[..., Any]:
         return call
     place, _, convert = numbers[0] if numbers else (0, None, float)
     return plain
+
+
+def _raise_again() -> None:
+    """Raise what a Python function raised while compiled code ran in this thread."""
+    if (error := raised.pop(get_ident(), None)) is not None:
+        raise error
 
 
 def address_of(array: NDArray[Any]) -> int:

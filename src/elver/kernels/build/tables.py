@@ -6,7 +6,7 @@ table of a robot holds Program and Work; :data:`unpack` turns it back into the t
 :class:`Unpacker` into others. Of all arrays only those used are read. Whoever holds a table must hold its arrays.
 
 The table of a robot begins with the addresses of the kernels of :mod:`elver.kernels.terms.rare` and
-:mod:`elver.kernels.terms.moving_loads`.
+:mod:`elver.kernels.terms.moving_loads`, behind them those of :mod:`elver.kernels.terms.own_functions`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,19 @@ from elver.kernels.build.warmup import ensure
 from elver.kernels.tree.program import Program, Work, smallest_program, work_for
 
 __all__ = [
+    "OWN",
     "AtAddress",
+    "OwnFunction",
     "Unpacker",
+    "call_own",
     "couplings",
     "more_frames",
     "more_residual",
     "named_types",
+    "own_energies",
+    "own_slopes",
+    "own_stresses",
+    "own_wrenches",
     "push_at_start",
     "robot_of",
     "slopes_at_start",
@@ -55,6 +62,10 @@ def robot_of(program: Program, work: Work) -> NDArray[np.int64]:
     if any(len(one) for one in rare):
         ensure(("terms",), "closures, cables and water", 10)
         addresses = [load(term.name).address for term in _TERMS]
+    addresses += [0] * len(_OWN)
+    if len(program.own_input) or len(program.pushed_input):
+        ensure(("own",), "functions of one's own", 5)
+        addresses[OWN:] = [load(term.name).address for term in _OWN]
     return np.concatenate([np.array(addresses, dtype=np.int64), table_of(named_types(), program, work)])
 
 
@@ -106,10 +117,27 @@ class AtAddress:
         raise TypeError("only compiled code calls addresses")
 
 
+class OwnFunction:
+    """A function for compiled code: a user's C function, given its address and its six arguments.
+
+    Arrays pass as the addresses of their numbers, numbers as doubles; the result is a double.
+    """
+
+    def __call__(self, address: int, *arguments: Any) -> float:
+        raise TypeError("only compiled code calls addresses")
+
+
 _TERMS = more_residual, more_frames, couplings, push_at_start, slopes_at_start = (
     AtAddress("terms.rare.more_residual"), AtAddress("terms.rare.more_frames"), AtAddress("terms.rare.couplings"),
     AtAddress("terms.moving_loads.push_at_start"), AtAddress("terms.moving_loads.slopes_at_start"),
 )  # fmt: skip
+_OWN = own_stresses, own_slopes, own_energies, own_wrenches = (
+    AtAddress("terms.own_functions.own_stresses"), AtAddress("terms.own_functions.own_slopes"),
+    AtAddress("terms.own_functions.own_energies"), AtAddress("terms.own_functions.own_wrenches"),
+)  # fmt: skip
+OWN = len(_TERMS)
+"""Where the addresses of the kernels of a user's own functions begin in the table of a robot."""
 
-unpack = Unpacker(named_types, behind=len(_TERMS))
+call_own = OwnFunction()
+unpack = Unpacker(named_types, behind=len(_TERMS) + len(_OWN))
 """(program, work) of a robot, in compiled code."""

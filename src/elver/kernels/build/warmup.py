@@ -27,6 +27,10 @@ GROUPS = {
         "terms.rare.more_frames", "terms.rare.more_residual", "terms.rare.couplings",
         "terms.moving_loads.push_at_start", "terms.moving_loads.slopes_at_start",
     ),
+    "own": (
+        "terms.own_functions.own_stresses", "terms.own_functions.own_slopes", "terms.own_functions.own_energies",
+        "terms.own_functions.own_wrenches",
+    ),
     "tree": ("tree.elimination.home", "tree.substitution.back"),
     "articulated": ("tree.articulated.accelerations",),
     "spectral": (

@@ -60,6 +60,11 @@ def start_step(evaluate_residual, robot, step, h, base, q, first, middle, end):
             s.closure[j, k] = w.closure[j, k]
         for j in range(s.span.shape[0]):
             s.span[j, k] = w.span[j, k]
+    for t in range(p.own_input.size):
+        w.own_start[t] = w.own_energy[t]
+    for r in range(w.own_now.shape[0]):
+        for k in range(13):
+            w.own_before[r, k] = w.own_now[r, k]
     for t in range(s.length.size):
         s.length[t] = w.tendon_now[t]
         for k in range(n):
@@ -227,6 +232,8 @@ def gain_of_step(robot, step, chi, h, base, q, multipliers):
         amount = s.inputs[1, p.muscle_input[j]]
         for k in range(p.muscle_reach[j, 0], p.muscle_reach[j, 1]):
             gain += amount * p.muscle_force[j, k] * m.total[offset + k]
+    for t in range(p.own_input.size):
+        gain += w.own_energy[t] - w.own_start[t]
     for j in range(p.imposed.shape[0]):
         gain -= w.effort[j] * m.total[offset + p.imposed[j, 0]]
     if offset == 0:

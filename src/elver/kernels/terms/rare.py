@@ -7,7 +7,7 @@ with (:func:`elver.kernels.build.tables.robot_of`), zero where a robot has none.
 from __future__ import annotations
 
 from elver.kernels.build.cache import kernel
-from elver.kernels.build.tables import unpack
+from elver.kernels.build.tables import OWN, own_wrenches, unpack
 from elver.kernels.terms.closures import (
     closure_couplings,
     closure_diagonal,
@@ -32,6 +32,8 @@ def more_residual(robot, base, multipliers, inputs, jets):
     if jets == 2:
         mean_twists(robot, base, w.pose, w.eta)
         jets = 3
+    if p.pushed_input.size > 0:
+        own_wrenches(robot[OWN + 3])(robot, base, inputs, jets)
     frame_load_residual(
         p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force,
         w.vector,

@@ -31,7 +31,7 @@ import numpy as np
 
 from elver.kernels.algebra import add_coad
 from elver.kernels.build.cache import inner, kernel
-from elver.kernels.build.tables import unpack
+from elver.kernels.build.tables import OWN, own_slopes, unpack
 from elver.kernels.terms.strain_loads import coordinate_slope, is_none, point_slopes
 from elver.kernels.tree.front import unpack_front
 from elver.kernels.tree.interval import columns, curvature, world_columns, world_map
@@ -54,12 +54,15 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
     F, B, width = f.front, w.stiffness, 6 * jets
     smallest = np.inf
     f.nature[0], f.nature[1] = 0.0, np.inf
-    if p.tendon_input.size > 0:
+    has_slopes = p.tendon_input.size + p.own_input.size > 0
+    if has_slopes:
         point_slopes(
             p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
             p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
             w.vector, w.hessian6, w.slope,
         )
+    if p.own_input.size > 0:
+        own_slopes(robot[OWN + 1])(robot, q, inputs)
     for j in range(o.tie_frame.size):
         for k in range(6):
             B[o.tie_frame[j], k, k] += tie_spring(k, o.size)
@@ -78,7 +81,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
                 continue
             for j in range(o.enter[i], o.enter[i + 1]):
                 f.live[o.place[o.enter_at[j]]] = o.enter_at[j]
-            if p.tendon_input.size > 0 and o.point[i + 1] >= 0:
+            if has_slopes and o.point[i + 1] >= 0:
                 _add_slope(w.slope[o.point[i + 1]], p.point_phi[o.point[i + 1]], p.component, o.block, f.live, top,
                            weights[0], width, F)  # fmt: skip
             _interval(
@@ -92,7 +95,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
                 f.column[i], f.spread[i], w.hessian, f.turned, f.ahead, f.across,
             )
             if i == start:
-                if p.tendon_input.size > 0 and o.start_point[s] >= 0:
+                if has_slopes and o.start_point[s] >= 0:
                     g = o.start_point[s]
                     _add_slope(w.slope[g], p.point_phi[g], p.component, o.block, f.live, top, weights[0], width, F)
                 if o.pair[s] == 2:

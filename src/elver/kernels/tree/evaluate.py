@@ -11,7 +11,7 @@ effort that imposes the motion, is put aside.
 from __future__ import annotations
 
 from elver.kernels.build.cache import kernel
-from elver.kernels.build.tables import more_residual, unpack
+from elver.kernels.build.tables import OWN, more_residual, own_stresses, unpack
 from elver.kernels.terms.strain_loads import strain_residual
 from elver.kernels.tree.nodal import nodal_residual
 from elver.kernels.tree.recursion import backward, forward, project, registers
@@ -64,6 +64,8 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_length, p.tendon_path, p.tendon_weight,
         q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, w.tendon_now, residual,
     )
+    if p.own_input.size > 0:
+        own_stresses(robot[OWN])(robot, q, inputs, 1 if over_step else 0)
     for j in range(p.imposed.shape[0]):
         k = offset + p.imposed[j, 0]
         w.effort[j] = residual[k]

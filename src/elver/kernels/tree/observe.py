@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from elver.kernels.build.cache import kernel
-from elver.kernels.build.tables import unpack
+from elver.kernels.build.tables import OWN, own_energies, unpack
 from elver.kernels.terms.spans import span_residual
 from elver.kernels.terms.strain_loads import beyond, tendon_lengths
 from elver.kernels.tree.recursion import add_wrench_to_world, first_moment, forward, registers, twist_to_body
@@ -71,6 +71,8 @@ def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation
                     elastic += 0.5 * x * p.K_elastic[i, k] * (q[t, 0, first + k] - p.spring_rest[first + k])
                 if p.stop[i, 2] != 0.0:
                     elastic += 0.5 * p.stop[i, 2] * beyond(q[t, 0, i], p.stop[i]) ** 2
+        if p.own_input.size > 0:
+            elastic += own_energies(robot[OWN + 2])(robot, q[t], inputs[t])
         energy[t, 0] = kinetic
         energy[t, 1] = elastic
         energy[t, 2] = scale * height

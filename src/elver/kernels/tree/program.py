@@ -95,6 +95,20 @@ class Program(NamedTuple):
     muscle_input: Ints  # (muscles,)
     muscle_reach: Ints  # (muscles, 2) first and end of the coordinates that it drives
     muscle_force: Floats  # (muscles, n) ∫ ΦᵀBᵀ Λ_act ds for a unit input
+    own_input: Ints  # (stresses,) input that a stress of one's own is given, or -1 of a section law
+    own_reach: Ints  # (stresses, 2) first and end of its rows
+    own_first: Ints  # (stresses,) first of its parameters
+    own_point: Ints  # (rows,) quadrature point
+    own_weight: Floats  # (rows,) its weight
+    own_s: Floats  # (rows,) arc length there
+    own_origin: Floats  # (rows, 6) strain from which the function counts
+    own_linear: Floats  # (rows, 6, 6) what of its slope is in K_elastic
+    own_parameters: Floats  # (parameters + 1,) of all stresses
+    own_address: Ints  # (stresses,) of the functions, in this process
+    pushed_input: Ints  # (pushed,) input of a load of one's own; its frame is among the last of user_frame
+    pushed_first: Ints  # (pushed,) first of its parameters
+    pushed_parameters: Floats  # (parameters + 1,) of all these loads
+    pushed_address: Ints  # (pushed,) of the functions, in this process
     closure_frame: Ints  # (closures, 2) leader (-1: the world) and follower
     closure_pose: Floats  # (closures, 2, 4, 3) rows of R, then p, of the joint's frames in those frames
     closure_slot: Ints  # (closures, 2)
@@ -151,6 +165,13 @@ class Work(NamedTuple):
     node_slope: Floats  # (frames, 3, 3) variation of the couple with the turn
     tendon_now: Floats  # (tendons,) length
     effort: Floats  # (imposed,) what imposes the motion of a coordinate
+    own_energy: Floats  # (stresses,) of stresses of one's own, beside what is linear
+    own_start: Floats  # (stresses,) the same at the start of a conserving step
+    own_now: Floats  # (rows, 13) strain, stress and energy per length, of stresses of one's own beside what is linear
+    own_before: Floats  # (rows, 13) the same at the start of a conserving step
+    own_over: Floats  # (1,) 1 behind a residual at the end of one
+    own_pose: Floats  # (4, 4) pose of the load of one's own at hand
+    own_fault: Floats  # (8,) stress (from 1) or load (from -1) that gave no finite number, s, and strain or place
     hessian6: Floats  # (6, 6)
     tendon_rate: Floats  # (tendons, n) ∂length/∂q
     slope: Floats  # (points, 6, 6) of the stress of all tendons with the strain, weighted
@@ -217,6 +238,13 @@ def work_for(program: Program) -> Work:
         node_slope=np.zeros((frames, 3, 3)),
         tendon_now=np.zeros(program.tendon_input.size),
         effort=np.zeros(program.imposed.shape[0]),
+        own_energy=np.zeros(program.own_input.size),
+        own_start=np.zeros(program.own_input.size),
+        own_now=np.zeros((program.own_point.size, 13)),
+        own_before=np.zeros((program.own_point.size, 13)),
+        own_over=np.zeros(1),
+        own_pose=np.zeros((4, 4)),
+        own_fault=np.zeros(8),
         hessian6=np.zeros((6, 6)),
         tendon_rate=np.zeros((max(program.tendon_input.size, 1), n)),
         slope=np.zeros((program.point_rest.shape[0], 6, 6)),
@@ -296,6 +324,20 @@ def smallest_program() -> Program:
         muscle_input=ints(0),
         muscle_reach=ints(0, 2),
         muscle_force=floats(0, 1),
+        own_input=ints(0),
+        own_reach=ints(0, 2),
+        own_first=ints(0),
+        own_point=ints(0),
+        own_weight=floats(0),
+        own_s=floats(0),
+        own_origin=floats(0, 6),
+        own_linear=floats(0, 6, 6),
+        own_parameters=floats(1),
+        own_address=ints(0),
+        pushed_input=ints(0),
+        pushed_first=ints(0),
+        pushed_parameters=floats(1),
+        pushed_address=ints(0),
         closure_frame=ints(0, 2),
         closure_pose=floats(0, 2, 4, 3),
         closure_slot=ints(0, 2),

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from elver.kernels.algebra import add_bracket, add_coad
 from elver.kernels.build.cache import inner, kernel
-from elver.kernels.build.tables import couplings, more_frames, unpack
+from elver.kernels.build.tables import OWN, couplings, more_frames, own_slopes, unpack
 from elver.kernels.terms.strain_loads import point_slopes, strain_tangent
 from elver.kernels.tree.interval import add_hat, columns, curvature, world_columns, world_map
 from elver.kernels.tree.nodal import nodal_tangent
@@ -340,6 +340,8 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
         p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor,
         p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs, v, w.hessian6, w.slope,
     )
+    if p.own_input.size > 0:
+        own_slopes(robot[OWN + 1])(robot, q, inputs)
     strain_tangent(
         offset, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, p.point_block,
         p.point_phi, p.tendon_row, q, weights, jets, w.slope, w.tendon_rate, matrix,

@@ -16,6 +16,7 @@ multipliers).
 
 from __future__ import annotations
 
+import ctypes
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,10 @@ from elver.kernels.tree.program import Program
 __all__ = ["twin_residual", "twin_tangent"]
 
 Array = NDArray[np.float64]
+
+_STRESS = ctypes.CFUNCTYPE(
+    ctypes.c_double, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, *[ctypes.c_void_p] * 3
+)
 
 # |Ψ| of an interval stays below about 3; 3⁴⁰/40! is far below rounding.
 _TERMS = 40
@@ -462,6 +467,7 @@ def _evaluate(
         matrix[:6] += d_F[0]
 
     _add_strain_loads(program, offset, q, multipliers, inputs, w, R, matrix)
+    _add_own_stresses(program, offset, q, inputs, w, R, matrix)
     for k in offset + program.imposed[:, 0]:
         R[k], matrix[k] = 0.0, 0.0
         matrix[k, k] = w[2]
@@ -526,3 +532,26 @@ def _add_strain_loads(
             R[k] += length - program.tendon_length[t] + amount
             matrix[own, k] += rate
             matrix[k, own] += w[0] * rate
+
+
+def _add_own_stresses(
+    program: Program, offset: int, q: Array, inputs: Array, w: Array, R: Array, matrix: Array
+) -> None:
+    """Section laws and actuators of one's own: ∫ Φᵀ Bᵀ (Λ(x) - 𝓗 x) ds, x = ξ less the strain they count from."""
+    n = program.component.size
+    own = slice(offset, offset + n)
+    for t, (low, high) in enumerate(program.own_reach):
+        ask = _STRESS(int(program.own_address[t]))
+        amount = inputs[program.own_input[t]] if program.own_input[t] >= 0 else 0.0
+        parameters = program.own_parameters[program.own_first[t] :]
+        for r in range(low, high):
+            g, ds, H = program.own_point[r], program.own_weight[r], program.own_linear[r]
+            first, count, _ = program.block[program.point_block[g]]
+            mine = np.arange(first, first + count)
+            B_Phi = np.zeros((6, n))
+            B_Phi[program.component[mine], mine] = program.point_phi[g, :count]
+            x = program.point_rest[g] - program.own_origin[r] + B_Phi @ q[0]
+            stress, slope = np.zeros(6), np.zeros((6, 6))
+            ask(x.ctypes.data, program.own_s[r], amount, *(a.ctypes.data for a in (parameters, stress, slope)))
+            R[own] += ds * B_Phi.T @ (stress - H @ x)
+            matrix[own, own] += w[0] * ds * B_Phi.T @ (slope - H) @ B_Phi

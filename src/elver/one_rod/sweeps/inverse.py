@@ -369,9 +369,7 @@ class _Sweep:
         alpha = start + mesh.integral(alpha_prime)
         back = np.swapaxes(Ad, -1, -2)
         stress = _times(back, bias - _times(J, alpha))
-        act = stress - _field("stiffness", rod.stiffness, s, self.length) * (
-            xi - _field("rest_strain", rod.rest_strain, s, self.length)
-        )
+        act = stress - _elastic_stress(rod, s, xi - _field("rest_strain", rod.rest_strain, s, self.length))
         damping = getattr(rod, "damping", None)
         if callable(damping):
             act -= _field("damping", damping, s, self.length) * xi_dot
@@ -487,6 +485,13 @@ def _borders(length: float, breaks: Iterable[float]) -> Array:
     if np.any((inside <= 0.0) | (inside >= length)):
         raise BadInput(f"breaks = {inside} m: give arc lengths between 0 and {length:g} m")
     return np.unique(np.concatenate([[0.0], inside, [length]]))
+
+
+def _elastic_stress(rod: Any, s: Array, strain: Array) -> Array:
+    """What the section law makes of a strain, (n, 6)."""
+    if getattr(rod, "law", None) is not None:
+        return np.asarray(rod.elasticity(np.clip(s, 0.0, rod.length), strain)[0])
+    return _field("stiffness", rod.stiffness, s, rod.length) * strain
 
 
 def _field(name: str, function: Callable[..., Any], s: Array, length: float) -> Array:

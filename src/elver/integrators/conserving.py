@@ -60,13 +60,13 @@ class Conserving(Method):
         for rod in system.mechanism.rods:
             if isinstance(rod.integration, Spectral):
                 return f"Conserving() is compiled, Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
-        if name := _without_inertia(system):
-            return f"Conserving() does not know coordinates without inertia ({name!r}) yet: use ImplicitMidpoint()"
         if system.n > _MOST:
             return (
                 f"Conserving() has dense matrices, and this robot {system.n} coordinates (it takes up to {_MOST}): "
                 "use ImplicitMidpoint(), which follows the tree"
             )
+        if name := _without_inertia(system):
+            return f"Conserving() does not know coordinates without inertia ({name!r}) yet: use ImplicitMidpoint()"
         return ""
 
 

@@ -273,12 +273,12 @@ def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
     assert passage is not None
     table = table_of_step(scratch, passage)
     u, end = march.inputs(2e-3 + h * np.array([0.0, 0.5, 1.0])), march.given(np.array([2e-3 + h]))[0][0]
-    own = address("evaluate.evaluate_residual")
-    load("step_residual.start_step").call(own, kernels.robot, table, h, march.base, march.q, *u)
+    own = address("tree.evaluate.evaluate_residual")
+    load("march.step_residual.start_step").call(own, kernels.robot, table, h, march.base, march.q, *u)
 
     def residual(x: np.ndarray) -> np.ndarray:
         scratch.total[:] = x[: kernels.coordinates]
-        load("step_residual.residual_of_step").call(
+        load("march.step_residual.residual_of_step").call(
             own, kernels.robot, table, 0.0, h, march.base, march.q, x[kernels.coordinates :].copy(), end
         )
         return passage.residual.copy()
@@ -287,8 +287,8 @@ def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
     unit = np.concatenate([scratch.scale, np.full(kernels.rows, 1e-2)])
     x = 0.05 * unit * rng.normal(size=unit.size)
     residual(x)
-    names = ("tangent.evaluate_frames", "tangent.evaluate_matrix", "passage.frame_columns")
-    load("step_tangent.matrix_of_step").call(
+    names = ("tree.tangent.evaluate_frames", "tree.tangent.evaluate_matrix", "march.passage.frame_columns")
+    load("march.step_tangent.matrix_of_step").call(
         *(address(name) for name in names), kernels.robot, table, 0.0, h, march.q, x[kernels.coordinates :].copy()
     )
     matrix = kernels.work.matrix.copy() * unit

@@ -1,4 +1,4 @@
-"""What every test shares: drawing without a display, and hypothesis in a calm, repeatable setting."""
+"""What every test shares: drawing without a display, one thread each, hypothesis in a calm, repeatable setting."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,11 @@ import hypothesis
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+# Two processes with two threads each on two cores: the threads of a small matrix wait for each other by turning round,
+# and an eigenvalue problem of 141 unknowns takes 120 ms of processor instead of 3. The processes of ``-n`` inherit it.
+for library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # Deadlines measure the machine, not the code; a fixed seed makes a failure on one machine one on all.
 hypothesis.settings.register_profile("elver", deadline=None, derandomize=True, max_examples=50)

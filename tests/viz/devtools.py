@@ -19,7 +19,6 @@ from websockets.sync.client import connect
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from browser import PATIENCE, needed
 
-
 # Ten pictures a second: where a processor draws, sixty take all of it, for as long as a window is open.
 CALM = """(() => { const draw = window.requestAnimationFrame.bind(window);
   window.requestAnimationFrame = next => setTimeout(() => draw(next), 100);

@@ -10,9 +10,11 @@ import re
 import shlex
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pytest
@@ -21,6 +23,7 @@ from typer.testing import CliRunner
 import elver as ev
 from elver.cli import app
 from elver.cli.folders import load_module
+from elver.viz.browser import LiveView, Player
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -50,7 +53,7 @@ def typed(command: str, folder: Path) -> None:
         return
     assert words[0] == "elver", f"who runs {command!r}?"
     if words[1] == "view":
-        shown(command, folder)
+        shown(words) if words[2].endswith(".nc") else served(words, folder)
         return
     # The whole table takes minutes, and its exit code says how fast this machine is: one row will do.
     bench = words[1] == "bench"
@@ -62,19 +65,37 @@ def typed(command: str, folder: Path) -> None:
         assert (folder / words[words.index("--json") + 1]).exists()
 
 
-def shown(command: str, folder: Path) -> None:
-    """A page is served until Ctrl-C: wait for its address, ask for it, end it."""
-    words = [sys.executable, "-c", "from elver.cli import main; main()", *shlex.split(command, comments=True)[1:]]
-    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+def served(words: list[str], folder: Path) -> None:
+    """A page is served until Ctrl-C, by a process of its own: wait for its address, end it."""
+    command = [sys.executable, "-c", "from elver.cli import main; main()", *words[1:]]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         said = ""
         try:
             while "http://127.0.0.1:" not in said:
                 line = process.stdout.readline()
-                assert line, f"{command}\n{said}"
+                assert line, f"{words}\n{said}"
                 said += line
         finally:
             process.kill()
+
+
+def shown(words: list[str]) -> None:
+    """The same here: the page is asked for, and ended, instead of waiting for Ctrl-C."""
+    asked = []
+
+    def ask(page: Any) -> None:
+        with urllib.request.urlopen(page.url, timeout=600.0) as answer:
+            asked.append(answer.status)
+        page.stop()
+
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (LiveView, Player):
+            patch.setattr(kind, "wait", ask)
+        result = CliRunner().invoke(app, words[1:])
+    assert result.exit_code == 0, f"{words}\n{result.output}"
+    assert "http://127.0.0.1:" in result.output
+    assert asked == [200]
 
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")
@@ -117,6 +138,8 @@ def test_a_page_runs_as_it_is_typed(page: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr(plt, "show", lambda *args, **kwargs: plt.close("all"))
+    # a third of a second of film: how long they are, and how they look, is tested in tests/viz
+    monkeypatch.setattr("elver.viz.animation.pleasant_speed", lambda duration: duration / 0.3)
     played(page, tmp_path)
 
 

@@ -129,13 +129,14 @@ def run(quick: bool) -> tuple[xr.Dataset, dict[str, dict[str, Any]]]:
     found = ev.inverse_statics(system, wanted[:3, 3], wanted[:3, :3], part=platform)
     error = np.max(np.abs(ev.equilibrium(system, found.inputs, guess=home).pose(platform) - wanted))
     metrics["pose from the inputs that inverse statics gives"] = metric(error, "m, rad", 0.0, "round trip", 1e-8)
-    far = (2.0, 0.0, 0.3)
-    try:
-        ev.inverse_statics(system, far, np.eye(3), part=platform)
-        refused = 0.0
-    except ev.NotConverged:
-        refused = 1.0
-    metrics["a pose out of reach is refused"] = metric(refused, "(1 = yes)", 1.0, f"platform at {far} m", 0.0)
+    if not quick:  # the search looks everywhere before it gives up; tests/statics asks the same of a robot like this
+        far = (2.0, 0.0, 0.3)
+        try:
+            ev.inverse_statics(system, far, np.eye(3), part=platform)
+            refused = 0.0
+        except ev.NotConverged:
+            refused = 1.0
+        metrics["a pose out of reach is refused"] = metric(refused, "(1 = yes)", 1.0, f"platform at {far} m", 0.0)
     for name in ("energy/kinetic", "energy/elastic", "energy/total", "platform/position"):
         renamed = ring[name].rename(time="ring_time")
         tour[f"ring/{name}"] = renamed

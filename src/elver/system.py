@@ -316,8 +316,8 @@ class System(Carried):
         values, rates = [], []
         for part, signal, name in zip(self.channels, signals, self.channel_names, strict=True):
             if isinstance(part, Imposed):
-                value, *rate = part.motion(signal, t)
-                values.append(part.check(value))
+                value, *rate = part.motion(signal, t).tolist()
+                values.append(value)
                 rates += rate
             else:
                 values.append(part.check(evaluate(signal, t, f"input {name!r}", part.unit)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from elver.cli.bench import Row, benchmarks
+from elver.cli.bench import Benchmark, Row, benchmarks, run_bench
 from elver.cli.folders import folder, load_module
 
 NAMES = {
@@ -51,6 +51,20 @@ def module(name, monkeypatch=None):
     if monkeypatch is not None:
         monkeypatch.setattr(loaded, "cpu_time", once)
     return loaded
+
+
+def test_a_table_in_a_pipe_is_not_cut(monkeypatch, capsys):
+    """Eighty columns are too few for five peers; a file has no width."""
+    peers = {"exudyn-3d": 0.119, "exudyn-planar": 0.0102, "pyelastica": 0.307, "pinocchio": None, "thesis": 7.1}
+    unit = "CPU s per simulated s"
+    rows = {name: Benchmark(name, unit, 0.002, lambda _: Row(0.00123, 1e-3, peers)) for name in sorted(NAMES)}
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("elver.cli.bench.benchmarks", lambda: rows)
+    assert run_bench(peers=True, json_path=None, only=()) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["row", "ours", "goal", "error", "unit", *peers]
+    said = "0.00123 <= 0.002 1.0e-03 CPU s per simulated s 0.119 0.0102 0.307 missing 7.1"
+    assert [line.split() for line in lines] == [["ok", name, *said.split()] for name in sorted(NAMES)]
 
 
 def test_rows_have_their_names_and_goals():

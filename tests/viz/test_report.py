@@ -89,6 +89,18 @@ def loop_run() -> xr.Dataset:
     return ev.simulate(robot, start, duration=0.2, step=1e-2, inputs={motor: 0.0})
 
 
+@pytest.fixture(scope="module")
+def arm_page(arm_run, tmp_path_factory) -> Path:
+    """Its report."""
+    return ev.report(arm_run, tmp_path_factory.mktemp("arm") / "arm.html")
+
+
+@pytest.fixture(scope="module")
+def loop_page(loop_run, tmp_path_factory) -> Path:
+    """Its report."""
+    return ev.report(loop_run, tmp_path_factory.mktemp("loop") / "loop.html")
+
+
 class _Outline(HTMLParser):
     """Elements of a page, and the text of its scripts."""
 
@@ -119,8 +131,8 @@ def pictures(page: _Outline) -> dict[str, str]:
 
 
 class TestPage:
-    def test_nothing_is_fetched(self, arm_run, tmp_path):
-        page = outline(ev.report(arm_run, tmp_path / "arm.html"))
+    def test_nothing_is_fetched(self, arm_page):
+        page = outline(arm_page)
         for _, attributes in page.tags:
             for key in ("src", "href", "srcset", "data", "action"):
                 assert str(attributes.get(key) or "data:").startswith("data:")
@@ -138,8 +150,8 @@ class TestPage:
         for svg in pictures(page).values():
             assert "<script" not in svg
 
-    def test_the_model_is_told_with_values_and_units(self, arm_run, loop_run, tmp_path):
-        text = " ".join(outline(ev.report(arm_run, tmp_path / "arm.html")).text)
+    def test_the_model_is_told_with_values_and_units(self, arm_page, loop_run):
+        text = " ".join(outline(arm_page).text)
         for words in ("length 0.4 m", "radius 0.008 m", "young 1e+06 Pa", "density 1070 kg/m³", "z 0.006 m",
                       "acceleration (0, 0, -9.81) m/s²", "input from 0 to 1.5 N", "Conserving"):  # fmt: skip
             assert words in text
@@ -155,13 +167,13 @@ class TestPage:
         assert "mass 0.05 kg" in tables["Rigid bodies"][0][2]
         assert tables["Rods"][0][:2] == ("left, right", "rod, 2 alike")
 
-    def test_plots_are_those_that_the_run_has_data_for(self, arm_run, loop_run, tmp_path):
-        arm = pictures(outline(ev.report(arm_run, tmp_path / "arm.html")))
+    def test_plots_are_those_that_the_run_has_data_for(self, arm_page, loop_page, loop_run, tmp_path):
+        arm = pictures(outline(arm_page))
         assert any("energy" in name for name in arm)
         assert any("Newton" in name for name in arm)
         assert any(name.startswith("inputs") for name in arm)
         assert not any("multipliers" in name for name in arm)
-        loop = pictures(outline(ev.report(loop_run, tmp_path / "loop.html")))
+        loop = pictures(outline(loop_page))
         assert any("multipliers" in name for name in loop)
         zero = loop_run.assign(multipliers=0.0 * loop_run["multipliers"])
         assert not any("multipliers" in name for name in pictures(outline(ev.report(zero, tmp_path / "zero.html"))))
@@ -170,8 +182,8 @@ class TestPage:
         for svg in [*arm.values(), *loop.values()]:
             assert svg.lstrip().startswith("<?xml")
 
-    def test_the_same_numbers_as_in_the_run(self, arm_run, tmp_path):
-        text = " ".join(outline(ev.report(arm_run, tmp_path / "arm.html")).text)
+    def test_the_same_numbers_as_in_the_run(self, arm_run, arm_page):
+        text = " ".join(outline(arm_page).text)
         total = arm_run["energy/total"].values
         assert f"{total[0]:.6g}, {total[-1]:.6g}" in text
         assert f"elver {ev.__version__}" in text
@@ -585,9 +597,8 @@ class TestInTheBrowser:
             "requestAnimationFrame(() => done(stage.toDataURL())); }); }); })"
         )
 
-    def test_a_click_on_a_plot_goes_to_that_time(self, loop_run, tmp_path):
-        path = ev.report(loop_run, tmp_path / "loop.html")
-        with browser.Page(path, tmp_path) as page:
+    def test_a_click_on_a_plot_goes_to_that_time(self, loop_page, tmp_path):
+        with browser.Page(loop_page, tmp_path) as page:
             page.wait("Number(document.documentElement.dataset.frames) > 2")
             page.value(
                 "(() => { const plot = document.querySelector('[data-t0]'), box = plot.getBoundingClientRect(); "

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -88,6 +89,8 @@ class Imposed(Carried):
 
     def check(self, value: float) -> float:
         """The value of the coordinate if it is one finite number."""
+        if type(value) is float and isfinite(value):
+            return value
         return float(finite(f"imposed {self.name!r}", value, (), self.unit))
 
     def motion(self, signal: MotionSignal, t: float) -> Array:
@@ -102,6 +105,8 @@ class Imposed(Carried):
             return np.array([self.check(signal), 0.0, 0.0])
         rates = getattr(signal, "rates", None)
         now = signal(t) if rates is None else rates(t)
+        if type(now) is tuple and len(now) == 3 and all(type(one) is float and isfinite(one) for one in now):
+            return np.array(now)  # the usual case, many times in a run
         if rates is not None or np.shape(now) == (3,):
             unit = self.unit
             units = "1, 1/s, 1/s2" if unit == "1" else f"{unit}, {unit}/s, {unit}/s2"

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from elver.cli.folders import folder, load_module
+from elver.cli.tables import print_table
 from elver.errors import BadInput
 
 __all__ = ["Benchmark", "Row", "benchmarks", "cpu_time", "row", "run_bench"]
@@ -117,7 +118,7 @@ def run_bench(*, peers: bool, json_path: Path | None, only: Sequence[str]) -> in
             rows = [_as_json(chosen[done], result) for done, result in results.items()]
             json_path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
-    console.print(_table(chosen, results))
+    print_table(_table(chosen, results), console)
     return 0 if all(chosen[name].reached(result) for name, result in results.items()) else 1
 
 

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from elver.cli.folders import folder, load_module
+from elver.cli.tables import print_table
 from elver.errors import BadInput
 
 __all__ = ["Metric", "Page", "find_pages", "list_pages", "metric", "run_page"]
@@ -92,7 +93,7 @@ def list_pages() -> None:
     table.add_column("source")
     for page in find_pages().values():
         table.add_row(page.name, page.title, f"{page.source}, {page.figure}")
-    Console().print(table)
+    print_table(table)
 
 
 def run_page(name: str, *, quick: bool, out: Path | None) -> int:
@@ -132,7 +133,7 @@ def run_page(name: str, *, quick: bool, out: Path | None) -> int:
         figures.animate(run, target / "animation.gif", still=target / "still.png")
         written += [target / "still.png", target / "animation.gif"]
 
-    console.print(_metrics_table(metrics))
+    print_table(_metrics_table(metrics), console)
     for path in written:
         console.print(f"  {path}", soft_wrap=True)
     for path in page.models:

@@ -92,15 +92,15 @@ class Conserving(Method):
         for rod in system.mechanism.rods:
             if isinstance(rod.integration, Spectral):
                 return f"Conserving() is compiled, Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
-        if not np.any(mass_of(core(system)) > 0.0):
-            return "Conserving() moves masses, and nothing here has any: use ImplicitMidpoint()"
-        if self.order == 4 and (name := _what_dissipates(system)):
-            return f"Conserving(order=4) steps back in time, where {name} brings energy in: use GaussLegendre4()"
         if system.n > _MOST:
             return (
                 f"Conserving() has dense matrices, and this robot {system.n} coordinates (it takes up to {_MOST}): "
                 "use ImplicitMidpoint(), which follows the tree"
             )
+        if not np.any(mass_of(core(system)) > 0.0):
+            return "Conserving() moves masses, and nothing here has any: use ImplicitMidpoint()"
+        if self.order == 4 and (name := _what_dissipates(system)):
+            return f"Conserving(order=4) steps back in time, where {name} brings energy in: use GaussLegendre4()"
         return ""
 
 

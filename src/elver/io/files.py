@@ -16,19 +16,20 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import unquote
 
-import h5netcdf
 import h5py
 import numpy as np
 import xarray as xr
 
 from elver.errors import BadInput, as_path, expect
 from elver.io.locks import Lock
+from elver.io.netcdf import Content, Stored, variable_in, write_netcdf
 from elver.io.recognise import instead_of_run, like_named
 from elver.io.safe_writing import checked_target, interrupt_deferred, patient, replacing, told
 
@@ -55,10 +56,10 @@ def save(run: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _write_whole(stored: xr.Dataset, target: Path, growing: Sequence[str] = ()) -> None:
-    """A new file in the place of ``target``; dimensions in ``growing`` may grow."""
-    with replacing(target) as temporary, patient(temporary, "w+b") as file, h5netcdf.File(file, "w") as netcdf:
-        stored.dump_to_store(xr.backends.H5NetCDFStore(netcdf), unlimited_dims=growing)
+def _write_whole(content: Content, target: Path, growing: str | None = None) -> None:
+    """A new file in the place of ``target``; the dimension ``growing`` may grow."""
+    with replacing(target) as temporary:
+        write_netcdf(content, temporary, growing, TIME_CHUNK)
 
 
 def load(path: str | os.PathLike[str]) -> xr.Dataset:
@@ -187,26 +188,23 @@ class RunFile:
         else:
             self.close(f"stopped: {error}")
 
-    def _create(self, stored: xr.Dataset) -> None:
+    def _create(self, content: Content) -> None:
         dimension = _file_name(self.dimension)
-        self._growing = _growing(stored, dimension)
-        for name in self._growing:
-            variable = stored.variables[name]
-            shape = [TIME_CHUNK if d == dimension else max(1, stored.sizes[d]) for d in variable.dims]
-            variable.encoding["chunksizes"] = tuple(shape)
-        stored[_STEPS] = xr.Variable((), stored.sizes[dimension], {"dimension": dimension})
-        _write_whole(stored, self.path, [dimension])
-        self._room, self._file = stored.sizes[dimension], _identity(self.path)
+        self._growing = _growing(content, dimension)
+        self._room = content.sizes[dimension]
+        count = Stored((), np.array(self._room), {"dimension": dimension})
+        _write_whole(replace(content, variables={**content.variables, _STEPS: count}), self.path, dimension)
+        self._file = _identity(self.path)
 
-    def _extend(self, stored: xr.Dataset) -> None:
+    def _extend(self, content: Content) -> None:
         """Fill room that the file has already: nothing of HDF5's own books changes, so no moment is a bad one."""
         dimension = _file_name(self.dimension)
-        names = _growing(stored, dimension)
+        names = _growing(content, dimension)
         if names != self._growing:
             odd = ", ".join(sorted(_name_from_file(n) for n in names ^ self._growing))
             raise BadInput(f"{self.path}: chunks must hold the same variables; they differ in {odd}")
         self._check_unchanged()
-        end = self.steps + stored.sizes[dimension]
+        end = self.steps + content.sizes[dimension]
         if end > self._room:
             try:
                 self._make_room(max(end, 2 * self._room, TIME_CHUNK))
@@ -215,9 +213,9 @@ class RunFile:
         # h5py is the layer below netCDF, which opens a file ten times faster; others may read what is there meanwhile
         with patient(self.path, "r+b") as disk, h5py.File(disk, "r+") as file:
             for name in names:
-                source = stored.variables[name]
+                source = content.variables[name]
                 rows = tuple(slice(self.steps, end) if d == dimension else slice(None) for d in source.dims)
-                _variable(file, name)[rows] = source.values
+                variable_in(file, name)[rows] = source.values
             file.flush()
             file[_STEPS][()] = end
 
@@ -228,7 +226,7 @@ class RunFile:
             shutil.copyfile(self.path, temporary)
             with patient(temporary, "r+b") as disk, h5py.File(disk, "r+") as file:
                 for name in self._growing | {dimension}:
-                    target = _variable(file, name)
+                    target = variable_in(file, name)
                     axis = target.maxshape.index(None)
                     target.resize(steps, axis=axis)
                     rows = tuple(slice(self._room, None) if i == axis else slice(None) for i in range(target.ndim))
@@ -248,14 +246,8 @@ def _identity(path: Path) -> tuple[int, int]:
     return about.st_dev, about.st_ino
 
 
-def _variable(file: h5py.File, name: str) -> h5py.Dataset:
-    """A variable by its name in netCDF, which has its own way to call one like a dimension that it does not hold."""
-    other = f"_nc4_non_coord_{name}"
-    return file[other if other in file else name]
-
-
-def _growing(stored: xr.Dataset, dimension: str) -> frozenset[str]:
-    return frozenset(str(name) for name, variable in stored.variables.items() if dimension in variable.dims)
+def _growing(content: Content, dimension: str) -> frozenset[str]:
+    return frozenset(name for name, variable in content.variables.items() if dimension in variable.dims)
 
 
 # ----------------------------------------------------------------------- several runs in one
@@ -330,14 +322,15 @@ def _attributes_from_file(attributes: Mapping[Any, Any]) -> dict[str, Any]:
     return result
 
 
-def _to_file_form(run: xr.Dataset) -> xr.Dataset:
-    stored = run.rename({key: _file_name(key) for key in {*run.variables, *run.dims}})
-    stored = stored.assign_attrs(_file_attributes(stored.attrs), elver_format=FORMAT)
-    for variable in stored.variables.values():
-        variable.attrs = _file_attributes(variable.attrs)
-        # xarray's own defaults would add a fill value to every float; a NaN in a run is a NaN
-        variable.encoding = {"_FillValue": None} if variable.dtype.kind == "f" else {}
-    return stored
+def _to_file_form(run: xr.Dataset) -> Content:
+    variables = {}
+    for key, variable in run.variables.items():
+        if variable.dtype.kind in "mMO":  # instants, spans, and what only xarray knows how to put down as numbers
+            variable = xr.conventions.encode_cf_variable(variable, name=key)
+        dims = tuple(_file_name(name) for name in variable.dims)
+        variables[_file_name(key)] = Stored(dims, variable.values, _file_attributes(variable.attrs))
+    coordinates = frozenset(_file_name(key) for key in run.coords)
+    return Content(variables, coordinates, {**_file_attributes(run.attrs), "elver_format": FORMAT})
 
 
 def _from_file_form(stored: xr.Dataset) -> xr.Dataset:

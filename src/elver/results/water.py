@@ -14,17 +14,18 @@ Array = NDArray[np.float64]
 
 
 def strip_powers(law: int, strip: Array, pose: Array, rotation: Array, velocity: Array) -> tuple[Array, Array]:
-    """Power [W] on the robot: all of it, and that of drag alone, (T,) each.
+    """Power [W] on the robot: all of it, and that of drag alone, (T, strips) each.
 
-    ``law`` 0 is Morison, 1 Lighthill, 2 his tail; ``strip`` (10,) and ``pose`` (4, 3) as in the program; ``rotation``
-    (T, 3, 3) and ``velocity`` (T, 6) of its frame, world axes.
+    ``law`` 0 is Morison, 1 Lighthill, 2 his tail; ``strip`` (strips, 10) and ``pose`` (strips, 4, 3) as in the program;
+    ``rotation`` (T, strips, 3, 3) and ``velocity`` (T, strips, 6) of their frames, world axes.
     """
-    d, (my, mz, ix), flow = strip[:4], strip[4:7], strip[7:]
-    axes = rotation @ pose[:3]
-    arm = rotation @ pose[3]
-    w = np.einsum("tji,tj->it", axes, velocity[:, :3])
-    v = np.einsum("tji,tj->it", axes, velocity[:, 3:] + np.cross(velocity[:, :3], arm))
-    u = np.einsum("tji,j->it", axes, flow)
+    d, (my, mz, ix), flow = strip.T[:4], strip.T[4:7], strip[:, 7:]
+    back = np.swapaxes(rotation @ pose[:, :3], 2, 3)
+    arm = (rotation @ pose[:, 3, :, None])[..., 0]
+    w = np.moveaxis((back @ velocity[..., :3, None])[..., 0], 2, 0)
+    moved = velocity[..., 3:] + np.cross(velocity[..., :3], arm)
+    v = np.moveaxis((back @ moved[..., None])[..., 0], 2, 0)
+    u = np.moveaxis((back @ flow[:, :, None])[..., 0], 2, 0)
     r = v - u
     zero = np.zeros_like(w[0])
     if law == 0:

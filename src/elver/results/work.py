@@ -407,16 +407,19 @@ class WorkMeter:
         """Drag in still water is dissipation; all else that the water does is its work."""
         p, owners = self.kernels.program, self.kernels.assembly.strip_owner
         first = len(self.works) - len(self.fluids)
-        for j, owner in enumerate(owners):
-            f, fluid = self.frames[int(p.strip_frame[j, 0])], self.fluids.index(owner)
-            total, drag = strip_powers(
-                int(p.strip_frame[j, 1]), p.strip[j], p.strip_pose[j], node.rotation[:, f], node.velocity[:, f]
+        for law in np.unique(p.strip_frame[: len(owners), 1]):
+            alike = np.flatnonzero(p.strip_frame[: len(owners), 1] == law)
+            f = [self.frames[int(frame)] for frame in p.strip_frame[alike, 0]]
+            totals, drags = strip_powers(
+                int(law), p.strip[alike], p.strip_pose[alike], node.rotation[:, f], node.velocity[:, f]
             )
-            if owner in self.still:
-                k = len(self.dampers) + len(self.slides) + self.still.index(owner)
-                loss[:, k] -= node.weight * drag
-                total = total - drag
-            work[:, first + fluid] += node.weight * total
+            for j, total, drag in zip(alike, totals.T, drags.T):
+                owner = owners[j]
+                if owner in self.still:
+                    k = len(self.dampers) + len(self.slides) + self.still.index(owner)
+                    loss[:, k] -= node.weight * drag
+                    total = total - drag
+                work[:, first + self.fluids.index(owner)] += node.weight * total
 
 
 def _cubic(a: Array, b: Array, a_dot: Array, b_dot: Array, h: Array, c: float) -> Array:

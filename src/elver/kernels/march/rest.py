@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from elver.kernels.build.cache import inner, kernel
+from elver.kernels.build.cache import kernel
 from elver.kernels.build.tables import unpack
 from elver.kernels.march.memory import BY_RESIDUAL, JETS, STEP, UNIT, unpack_solver
 from elver.kernels.march.newton import evaluate
-from elver.kernels.tree.base_motion import Turning, retract
+from elver.kernels.tree.base_motion import move
 
 __all__ = ["residual_at_rest", "solve_static"]
 
@@ -40,6 +40,9 @@ def solve_static(robot, solver, base, twist, q, multipliers, inputs):
             if inputs[p.imposed[j, 2 + k]] != 0.0:
                 jets = 3
     m.at[JETS] = jets
+    for i in range(18):
+        for k in range(6):
+            m.columns[i, k] = 1.0 if i == k else 0.0
     for k in range(n):
         m.q[0, k], m.q[1, k], m.q[2, k] = q[0, k], 0.0, 0.0
     for i in range(4):
@@ -73,10 +76,10 @@ def residual_at_rest(robot, solver):
     for k in range(n):
         m.q[0, k] += m.total[offset + k]
     if offset > 0:
-        _move_base(solver)
-    for i in range(18):
-        for k in range(6):
-            m.columns[i, k] = 1.0 if i == k else 0.0
+        for i in range(4):
+            for k in range(3):
+                place.base[i, k] = m.base[i, k]
+        move(place.base, m.total, m.stumpff, m.base)
     for k in range(coordinates):
         m.total[k] = 0.0
     evaluate(robot, solver)
@@ -88,13 +91,3 @@ def residual_at_rest(robot, solver):
         if not value <= norm:
             norm = value
     return norm
-
-
-@inner
-def _move_base(solver):
-    """A free base by the increment, on SE(3)."""
-    _, _, m, place, _ = unpack_solver(solver)
-    for i in range(4):
-        for k in range(3):
-            place.base[i, k] = m.base[i, k]
-    retract(1, place.base, m.total, m.twist, m.weights, Turning(m.columns, m.stumpff, m.small), m.base, m.twist)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from elver.kernels.algebra import stumpff
 from elver.kernels.build.cache import inner, kernel
 
-__all__ = ["Turning", "chart", "mix_chart_columns", "orthonormalise", "retract", "shift", "turned", "unwind"]
+__all__ = ["Turning", "chart", "mix_chart_columns", "move", "orthonormalise", "retract", "shift", "turned", "unwind"]
 
 Floats = NDArray[np.float64]
 
@@ -87,6 +87,21 @@ def _dual(theta, u, v, w, cs, Q):
 
 
 @kernel
+def move(base_n, nu, cs, base):
+    """g = g_n exp(ν) on SE(3): p = p_n + R_n V(θ) d with V(θ) = T(-θ)."""
+    turned(base_n, nu, cs, base)
+    x, y, z = nu[0], nu[1], nu[2]
+    u, v, w = nu[3], nu[4], nu[5]
+    c1, c2, c3 = cs[1], cs[2], cs[3]
+    dot = x * u + y * v + z * w
+    d0 = c1 * u + c2 * (y * w - z * v) + c3 * dot * x
+    d1 = c1 * v + c2 * (z * u - x * w) + c3 * dot * y
+    d2 = c1 * w + c2 * (x * v - y * u) + c3 * dot * z
+    for i in range(3):
+        base[3, i] = base_n[3, i] + base_n[i, 0] * d0 + base_n[i, 1] * d1 + base_n[i, 2] * d2
+
+
+@kernel
 def retract(on_se3, base_n, nu, rates, weights, turning, base, twist):
     """Base pose, body twist and rate at increment ν with scheme rates (2, 6); variations into turning.columns.
 
@@ -98,21 +113,13 @@ def retract(on_se3, base_n, nu, rates, weights, turning, base, twist):
     for i in range(18):
         for k in range(6):
             C[i, k] = 0.0
-    turned(base_n, nu, cs, base)
-    _dexp(nu, cs, T)
     if on_se3 == 1:
-        # p = p_n + R_n V(θ) d with V(θ) = T(-θ); dexp on SE(3) = [[T, 0], [Q, T]]
-        x, y, z = nu[0], nu[1], nu[2]
-        u, v, w = nu[3], nu[4], nu[5]
-        c1, c2, c3 = cs[1], cs[2], cs[3]
-        dot = x * u + y * v + z * w
-        d0 = c1 * u + c2 * (y * w - z * v) + c3 * dot * x
-        d1 = c1 * v + c2 * (z * u - x * w) + c3 * dot * y
-        d2 = c1 * w + c2 * (x * v - y * u) + c3 * dot * z
+        # dexp on SE(3) = [[T, 0], [Q, T]]
+        move(base_n, nu, cs, base)
+        _dexp(nu, cs, T)
         Q = small[1]
-        _dual(nu, u, v, w, cs, Q)
+        _dual(nu, nu[3], nu[4], nu[5], cs, Q)
         for i in range(3):
-            base[3, i] = base_n[3, i] + base_n[i, 0] * d0 + base_n[i, 1] * d1 + base_n[i, 2] * d2
             for k in range(3):
                 C[i, k] = T[i, k]
                 C[3 + i, 3 + k] = T[i, k]
@@ -123,6 +130,8 @@ def retract(on_se3, base_n, nu, rates, weights, turning, base, twist):
             C[6 + k, k] = a
             C[12 + k, k] = b
         return
+    turned(base_n, nu, cs, base)
+    _dexp(nu, cs, T)
     for i in range(3):
         base[3, i] = base_n[3, i] + nu[3 + i]
         twist[0, i] = rates[0, i]

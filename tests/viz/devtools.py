@@ -19,11 +19,6 @@ from websockets.sync.client import connect
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from browser import PATIENCE, needed
 
-# Ten pictures a second: where a processor draws, sixty take all of it, for as long as a window is open.
-CALM = """(() => { const draw = window.requestAnimationFrame.bind(window);
-  window.requestAnimationFrame = next => setTimeout(() => draw(next), 100);
-  window.cancelAnimationFrame = number => clearTimeout(number); })()"""
-
 
 class Browser:
     """A browser process with its own empty profile; use it in a ``with`` block."""
@@ -70,7 +65,6 @@ class Browser:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             target = json.load(answer)
         page = Page(target["webSocketDebuggerUrl"])
-        page.send("Page.addScriptToEvaluateOnNewDocument", source=CALM)
         page.go(url)
         return page
 

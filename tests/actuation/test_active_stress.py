@@ -115,6 +115,12 @@ def test_inputs_need_not_be_affine(lane):
     EI = rod.stiffness([0.0])[0, 2]
     found = ev.equilibrium(system, {part: 1.2})
     np.testing.assert_allclose(rod.strain(rod.grid.s, found.state.q)[:, 2], 0.003 * 1.44 / EI, rtol=1e-9)
+    # B of the linear model is the slope at this input: twice u times that of a unit couple
+    M = ev.mass_matrix(system, found)
+    functions = rod.functions(rod.grid.s) * (rod.component == 2)
+    force = 2.0 * 1.2 * 0.003 * (rod.grid.weights @ functions)
+    expected = np.linalg.solve(M, force)
+    np.testing.assert_allclose(ev.linearize(found).B[system.n :, 0], expected, atol=1e-8 * np.max(np.abs(expected)))
     branch = ev.continuation(system, part, start=0.5, stop=1.2)
     assert len(branch.values) > 2
     for value, one in zip(branch.values, branch.equilibria, strict=True):

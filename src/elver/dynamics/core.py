@@ -148,7 +148,7 @@ class Core:
     def input_slope(self, a: Arrays, u: Array, channel: int) -> Array:
         """∂R/∂u of one input at rest: exact where R is affine in it, or a column where it is a coordinate."""
         if isinstance(self.system.channels[channel], ActiveStress | FrameLoad):
-            return self._input_difference(a, u, channel)
+            return self.input_difference(a, u, channel, 1)
         for k, column, *_ in self.program.imposed:
             if column == channel:
                 return self.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[:, self.coordinates - self.n + k] * (
@@ -159,14 +159,14 @@ class Core:
         v[channel] += step
         return (self.residual(a, v, jets=1) - self.residual(a, u, jets=1)) / step
 
-    def _input_difference(self, a: Arrays, u: Array, channel: int) -> Array:
+    def input_difference(self, a: Arrays, u: Array, channel: int, jets: int) -> Array:
         """∂R/∂u of a function of one's own, which need not be affine, by central differences."""
         step = float(np.cbrt(np.finfo(float).eps)) * max(1.0, abs(u[channel]))
         ends = []
         for sign in (1.0, -1.0):
             v = u.copy()
             v[channel] += sign * step
-            ends.append(self.residual(a, v, jets=1))
+            ends.append(self.residual(a, v, jets))
         return (ends[0] - ends[1]) / (2.0 * step)
 
     def own_energies(self, q: Array, u: Array) -> Array:

@@ -14,10 +14,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Imposed
+from elver.actuation import ActiveStress, Imposed
 from elver.dynamics.core import Core, core
 from elver.dynamics.quantities import tangent_inverse_dynamics
 from elver.dynamics.states import arrays
+from elver.environment import FrameLoad
 from elver.errors import BadInput, ElverWarning
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import listed
@@ -95,6 +96,9 @@ def linearize(
         if isinstance(channel, Imposed):
             # a coordinate, slowly: what its displacement asks of the others
             columns.append(-t.dQ_dq[:, c - kernels.n + system.imposed_columns(channel)[0]])
+            continue
+        if isinstance(channel, ActiveStress | FrameLoad):
+            columns.append(-kernels.input_difference(a, u, k, 3)[:c])
             continue
         v = u.copy()
         v[k] += 1.0

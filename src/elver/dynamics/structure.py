@@ -183,10 +183,12 @@ class Structure(Carried):
         return hash(self._content)
 
 
-def program_of(structure: Structure, values: Values, addresses: dict[str, Ints]) -> Program:
-    """The table that kernels work on, with the ``addresses`` of functions of one's own in this process."""
+def program_of(structure: Structure, values: Values, addresses: dict[str, Ints] | None = None) -> Program:
+    """The table that kernels work on, with the ``addresses`` of functions of one's own in this process, if any."""
     layout = structure.layout
-    halves = {**layout._asdict(), **values._asdict(), **addresses}
+    halves = {**layout._asdict(), **values._asdict()}
+    given = addresses or {name: np.zeros(0, dtype=np.int64) for name in ("own_address", "pushed_address")}
+    halves |= {name: locked(array) for name, array in given.items()}
     return Program(*[halves[name] for name in Program._fields])
 
 

@@ -164,6 +164,25 @@ def _thrown(rng: np.random.Generator, system: ev.System) -> ev.State:
     return state.with_(eta=np.concatenate([spin, velocity]), q_dot=rate)
 
 
+class TooSlow(Exception):
+    """A run beyond the time that the study gives it."""
+
+
+def thrown_run(case: Case, duration: float, step: float, limit: float) -> tuple[xr.Dataset, str]:
+    """The run, whole or as far as it came, and what stopped it."""
+    began = time.process_time()
+
+    def progress(now: float, end: float) -> None:
+        if time.process_time() - began > limit:
+            raise TooSlow(f"cut off at {now:.2f} of {end:g} s")
+
+    inputs = dict(case.tensions)
+    try:
+        return ev.simulate(case.system, case.state, duration, step, ev.Conserving(), inputs, progress=progress), ""
+    except (ev.NotConverged, TooSlow) as error:
+        return error.result, str(error)[:60]  # type: ignore[union-attr]
+
+
 @dataclass(frozen=True)
 class Drift:
     """Of a run: largest change of linear and angular momentum, of what it began with, and energy out of nowhere."""
@@ -194,6 +213,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--step", type=float, default=1e-2, help="s")
     parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--limit", type=float, default=60.0, help="processor seconds for a run")
     parser.add_argument("--only", choices=KINDS, help="leave out the others")
     options = parser.parse_args()
     found: dict[str, list[Drift]] = {}
@@ -209,18 +229,13 @@ def main() -> None:
                 print(f"{seed:4d} not built: {str(error)[:100]}", flush=True)
                 continue
             head = f"{seed:4d} {case.kind:24s}"
-            try:
-                duration = options.steps * options.step
-                run = ev.simulate(case.system, case.state, duration, options.step, ev.Conserving(), dict(case.tensions))
-            except ev.NotConverged as error:
-                run = error.result
-                print(f"{head} stopped: {str(error)[:90]}", flush=True)
+            run, stopped = thrown_run(case, options.steps * options.step, options.step, options.limit)
         drift = drift_of(run)
         found.setdefault(case.kind.split(",")[0], []).append(drift)
         spent = time.process_time() - began
         print(
             f"{head} {spent:6.1f} s  linear {drift.linear:.1e}  angular {drift.angular:.1e}  energy {drift.energy:.1e}"
-            f"  {drift.divided:4d} divided  {drift.status[:60]}", flush=True,
+            f"  {drift.divided:4d} divided  {stopped or drift.status[:60]}", flush=True,
         )  # fmt: skip
     print("\nkind      runs    linear   angular    energy  divided  within 1e-10")
     for kind, drifts in sorted(found.items()):

@@ -164,14 +164,15 @@ def swinging() -> tuple[ev.System, ev.State]:
     return system, ev.assemble(system)
 
 
-@pytest.mark.parametrize("make", [flying, swinging])
-def test_order_four_keeps_energy_and_momentum(make) -> None:
+@pytest.mark.filterwarnings("ignore:redundant:elver.errors.ElverWarning")  # rows that a plane loop has twice
+@pytest.mark.parametrize(("make", "longest"), [(flying, 8e-3), (swinging, 16e-3)])
+def test_order_four_keeps_energy_and_momentum(make, longest: float) -> None:
     system, state = make()
     method = ev.Conserving(order=4)
     reference = ev.simulate(system, state, 0.24, 5e-4, ev.GaussLegendre4())
     for what in ("q", "q_dot"):
         errors = []
-        for step in (8e-3, 4e-3, 2e-3):
+        for step in (longest, longest / 2, longest / 4):
             run = ev.simulate(system, state, 0.24, step, method)
             every = round(step / 5e-4)
             errors.append(np.sqrt(np.mean((run[what].values - reference[what].values[::every]) ** 2)))

@@ -39,6 +39,8 @@ __all__ = ["along_tree", "dense", "evaluate", "factors", "newton", "tangent_at_t
 _NOT_CONVERGED, _SINGULAR, _BROKEN = -1, -2, -3
 # Of what it is compared with: below this a local pivot of the elimination along the tree costs digits of the increment.
 _LEAST_PIVOT = 1e-7
+# What is no number, or larger, is no result. (isfinite(x) is x - x == 0, which reordered sums make true of any sum.)
+_LARGEST = 1e300
 _ENOUGH = 0.5  # of the increment some iterations before: more is no progress
 
 
@@ -57,12 +59,12 @@ def newton(robot, solver):
         norm = call.residual(robot, solver)
         if by_residual:
             it.history[count - 1] = norm
-            if not np.isfinite(norm):
+            if not norm < _LARGEST:
                 return _BROKEN
             if norm < tolerance:
                 return count - 1
         fresh, size = _correction(robot, solver, previous)
-        if not np.isfinite(size):
+        if not size < _LARGEST:
             memory[MATRIX_STEP] = -1.0
             return _SINGULAR
         part = 1.0 if size <= longest else longest / size

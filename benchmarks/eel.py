@@ -67,13 +67,13 @@ class Chain:
         """CPU time of one inverse dynamics [us]."""
         a, calls = self.at, self._calls()
         arguments = (self.kernels.robot, a.base, a.twist, a.q, a.multipliers, self.inputs, 3, calls)
-        residual = entry.address("evaluate.evaluate_residual")
+        residual = entry.address("tree.evaluate.evaluate_residual")
         return 1e6 / calls * cpu_time(lambda: repeat_residual(residual, *arguments), repeats=20, at_least=0.01)
 
     def direct_us(self) -> float:
         """CPU time of one direct dynamics [us]."""
         a, calls = arrays(self.state), self._calls()
-        own = entry.address("articulated.accelerations"), entry.address("evaluate.evaluate_residual")
+        own = entry.address("tree.articulated.accelerations"), entry.address("tree.evaluate.evaluate_residual")
         arguments = (self.kernels.robot, self.kernels.sweep, a.base, a.twist, a.q, a.multipliers, self.inputs, calls)
         return 1e6 / calls * cpu_time(lambda: repeat_accelerations(*own, *arguments), repeats=20, at_least=0.01)
 

@@ -36,13 +36,13 @@ class Evaluations:
         self.multipliers = random.normal(size=kernels.rows)
         self.inputs = system.input_vector(system.signals(None), 0.0)
         self.columns, self.weights = np.zeros((18, 6)), np.array([1.0, 2e2, 4e4])  # as in a step of 10 ms
-        self._tangent = entry.address("tangent.evaluate_frames"), entry.address("tangent.evaluate_matrix")
+        self._tangent = entry.address("tree.tangent.evaluate_frames"), entry.address("tree.tangent.evaluate_matrix")
         self.inverse_dynamics(1)  # the tangent is taken at the state of the last residual
 
     def inverse_dynamics(self, calls: int) -> None:
         """``calls`` residuals."""
         state: tuple[Any, ...] = (self.base, self.twist, self.q, self.multipliers, self.inputs)
-        repeat_residual(entry.address("evaluate.evaluate_residual"), self.robot, *state, 3, calls)
+        repeat_residual(entry.address("tree.evaluate.evaluate_residual"), self.robot, *state, 3, calls)
 
     def newton_matrix(self, calls: int) -> None:
         """``calls`` tangents."""

@@ -273,7 +273,7 @@ def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
     assert passage is not None
     table = table_of_step(scratch, passage)
     u, end = march.inputs(2e-3 + h * np.array([0.0, 0.5, 1.0])), march.given(np.array([2e-3 + h]))[0][0]
-    own = address("evaluate.evaluate_residual")
+    own = address("tree.evaluate.evaluate_residual")
     load("step_residual.start_step").call(own, kernels.robot, table, h, march.base, march.q, *u)
 
     def residual(x: np.ndarray) -> np.ndarray:

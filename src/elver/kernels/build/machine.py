@@ -10,8 +10,11 @@ from numba.core.runtime.nrt import rtsys
 
 __all__ = ["UNROLLED", "Library"]
 
-UNROLLED = {"algebra.lu_factor", "algebra.lu_solve", "tree.elimination.home", "tree.substitution.back"}
-"""Kernels of long loops, which many coordinates spend their time in."""
+UNROLLED = {
+    "algebra.lu_factor", "algebra.lu_solve", "tree.elimination.home", "tree.substitution.back",
+    "tree.evaluate.evaluate_residual", "tree.tangent.evaluate_matrix", "tree.articulated.accelerations",
+}  # fmt: skip
+"""Kernels in which solvers spend their time."""
 
 
 class Library(AOTCodeLibrary):

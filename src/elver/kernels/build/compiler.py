@@ -25,20 +25,23 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types, typing
-from numba.core.codegen import AOTCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager
 from numba.core.datamodel import models
 from numba.core.imputils import lower_builtin
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic, register_model
-from numba.np.arrayobj import make_array, populate_array
+from numba.np.arrayobj import make_array
 
-from elver.kernels.build.cache import Kernel
+from elver.kernels.build.cache import CHECKED, Kernel
 from elver.kernels.build.kinds import Kind, Record, Signature
-from elver.kernels.build.load import Code, write
+from elver.kernels.build.load import Code, read, write
+from elver.kernels.build.lowering import KernelLowering, array_value
+from elver.kernels.build.machine import UNROLLED, Library
 from elver.kernels.build.plain import callees
+from elver.kernels.build.quick import make_numba_quick
 from elver.kernels.build.signatures import SIGNATURES, find
 from elver.kernels.build.tables import AtAddress, OwnFunction, Unpacker
 
@@ -46,7 +49,7 @@ __all__ = ["addresses", "compiled", "dispatcher", "prepare", "store", "work"]
 
 _OPTIONS = {
     "fastmath": {"contract", "reassoc", "nsz"}, "error_model": "numpy", "_nrt": False,
-    "no_cpython_wrapper": True, "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "boundscheck": CHECKED,
 }  # fmt: skip
 _WORD, _REAL = ir.IntType(64), ir.DoubleType()
 
@@ -86,9 +89,12 @@ def _call_address(context: Any, builder: Any, signature: Any, arguments: Any) ->
     kernel = signature.args[0]
     pointer = context.call_conv.get_function_type(kernel.result, kernel.arguments).as_pointer()
     function = builder.inttoptr(arguments[0], pointer)
-    _, value = context.call_conv.call_function(
+    status, value = context.call_conv.call_function(
         builder, function, kernel.result, kernel.arguments, arguments[1:]
     )
+    if CHECKED:
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
     return value
 
 
@@ -113,7 +119,7 @@ class _Pipeline(CompilerBase):
         manager = PassManager("kernel")
         for one, purpose in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
             if one.__name__ not in _NEEDLESS:
-                manager.add_pass(one, purpose)
+                manager.add_pass(KernelLowering if one is NativeLowering else one, purpose)
         manager.finalize()
         return [manager]
 
@@ -122,22 +128,8 @@ _NEEDLESS = {
     "WithLifting", "InlineClosureLikes", "RewriteSemanticConstants", "DeadBranchPrune", "RewriteDynamicRaises",
     "MakeFunctionToJitFunction", "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll",
     "LiteralPropagationSubPipelinePass", "InlineOverloads", "NopythonRewrites", "NoPythonSupportedFeatureValidation",
-    "DumpParforDiagnostics",
+    "DumpParforDiagnostics", "IRProcessing", "IRLegalization",
 }  # fmt: skip
-
-
-def _remember_types() -> None:
-    """Numba looks through all versions of an operator wherever it meets one, a third of its time: keep the answer."""
-    function: Any = types.Function
-    search, found = function.get_call_type, {}
-
-    def get_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
-        key = self, tuple(args), tuple(kws.items())
-        if key not in found:
-            found[key] = search(self, context, args, kws)
-        return found[key]
-
-    function.get_call_type = get_call_type
 
 
 class _Dispatcher(CPUDispatcher):
@@ -253,14 +245,8 @@ def _call_own(_: Any, address: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: A
 
 def _array(context: Any, builder: Any, kind: Any, address: Any, shape: list[Any]) -> Any:
     """A C-contiguous array of Numba from its address and shape."""
-    array = make_array(kind)(context, builder)
-    size = context.get_constant(types.intp, 8)
-    strides = [size]
-    for extent in shape[:0:-1]:
-        strides.insert(0, builder.mul(strides[0], extent))
     data = builder.inttoptr(address, context.get_data_type(kind.dtype).as_pointer())
-    populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
-    return array._getvalue()
+    return array_value(context, builder, kind, data, shape)
 
 
 # The border to Python ---------------------------------------------------------------------------------------
@@ -372,40 +358,24 @@ def addresses(kernel: Kernel) -> tuple[Code, int, int]:
 # The process that compiles ----------------------------------------------------------------------------------
 
 
-class _Library(AOTCodeLibrary):
-    """Code that is optimised and turned into machine code only where it is stored, with all that it calls."""
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalized = True
-
-    def get_pointer_to_function(self, name: str) -> int:
-        """None: the code is not run here."""
-        self._ensure_finalized()
-        return 0
-
-    def machine_code(self) -> bytes:
-        """An object file."""
-        super()._optimize_final_module()
-        return bytes(self.emit_native_object())
-
-
 def store(kernel: Kernel) -> None:
     """Compile a kernel into the cache; one without types of its own with all that its solver as plain Python calls."""
     solver = owner(kernel)
     for one in [kernel] if solver is kernel else sorted(callees(solver), key=lambda other: other.name):
+        if one is not kernel and read(one.name):
+            continue  # of another solver
         library, border, code = _described(one)
-        write(one.name, code._replace(objects=(library.machine_code(), border.machine_code())))
+        code_of_border = border.emit_native_object()  # nothing to optimise: straight on from one array to the next
+        objects = library.machine_code(unroll=one.name in UNROLLED), bytes(code_of_border)
+        write(one.name, code._replace(objects=objects))
 
 
 def prepare() -> None:
     """Make Numba quick at what kernels need, in a process that does nothing else."""
     gc.disable()  # Numba keeps most of what it makes, and looking through it takes a tenth of the time
-    _remember_types()
+    make_numba_quick()
     codegen = cpu_target.target_context.codegen()
-    codegen._library_class, codegen.set_env = _Library, lambda *_: None  # no code here that an environment is for
+    codegen._library_class, codegen.set_env = Library, lambda *_: None  # no code here that an environment is for
 
 
 def work() -> None:

@@ -37,8 +37,31 @@ def made(tmp_path_factory):
     return {"found": found, "run": run, "file": ev.save(run, tmp_path_factory.mktemp("run") / "run.nc")}
 
 
+
+
+def a_law(strain, s, parameters, stress, slope):
+    """A law of one's own."""
+    energy = 0.0
+    for k in range(6):
+        stress[k], slope[k, k] = strain[k], 1.0
+        energy += 0.5 * strain[k] ** 2
+    return energy
+
+
+def a_stress(xi, s, input, parameters, stress, slope):
+    """An actuator of one's own."""
+    stress[1] = input
+
+
+def a_load(g, eta, input, parameters, wrench, slope):
+    """A load of one's own."""
+    wrench[3] = input
+
+
 # name: arguments of a good call. A text in braces stands for what is made in the tests.
 CALLS = {
+    "ActiveStress": (arm, a_stress), "FrameLoad": ((arm, "tip"), a_load), "FullLaw": (np.eye(6),), "Law": (a_law,),
+    "compiled": (a_law,), "explain": (system,),
     "Box": ((0.1, 0.1, 0.1),), "Buoyancy": ([arm],), "Chebyshev": (2,), "Circle": (0.01,), "Clamped": (np.eye(4),),
     "ContinuationStudy": ("tendon", 1.0), "CurvatureWave": ((1.0, 0.5), 1.0, 1.0), "Cylinder": (0.1, 0.2),
     "Cylindrical": ("world", link), "DistributedWrench": (arm, (0.0, 0.0, 1.0)), "Ellipse": (0.01, 0.02),

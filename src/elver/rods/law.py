@@ -98,7 +98,7 @@ class FullLaw(Carried):
     stiffness: Any
 
     def __post_init__(self) -> None:
-        if not callable(self.stiffness):
+        if isinstance(self.stiffness, type) or not callable(self.stiffness):
             H = finite("FullLaw: stiffness", self.stiffness, (6, 6), "N m2, N m and N")
             object.__setattr__(self, "stiffness", tuple(map(tuple, H.tolist())))
         _check_symmetric(self.at(np.zeros(1)))

@@ -173,6 +173,9 @@ class Recorder:
                 try:
                     if self.trouble is None and self.records:
                         self._write_whole(run)
+                except CannotWrite as error:  # the file has a part of the run, or nothing
+                    run.attrs["status"] = status = f"stopped: {error}"
+                    raise
                 finally:
                     self.file.close(status, about)
             except CannotWrite as error:

@@ -19,7 +19,7 @@ from elver.mechanism import Floating
 if TYPE_CHECKING:
     from elver.dynamics.core import Core
 
-__all__ = ["light_of", "mass_of", "passage_of"]
+__all__ = ["adrift", "light_of", "mass_of", "passage_of"]
 
 Array = NDArray[np.float64]
 
@@ -54,11 +54,39 @@ def light_of(kernels: Core) -> Array:
     return light
 
 
+def adrift(kernels: Core) -> tuple[str, ...]:
+    """Coordinates of a motion at rest that moves no mass and that neither stiffness nor damping resists; few names."""
+    scale, offset = kernels.assembly.scale, kernels.coordinates - kernels.n
+    M, K, D = (_tangent_at_rest(kernels, k) * np.outer(scale, scale) for k in (2, 0, 1))
+    moves = np.ones(kernels.coordinates, dtype=bool)
+    moves[offset + kernels.program.imposed[:, 0]] = False
+    values, vectors = np.linalg.eigh(0.5 * (M + M.T)[np.ix_(moves, moves)])
+    massless = vectors[:, values <= _SINGULAR * max(values[-1], np.finfo(float).tiny)] if values.size else vectors
+    if not massless.size:
+        return ()
+    units = [max(float(np.linalg.norm(A)), np.finfo(float).tiny) for A in (K, D)]
+    resisted = np.vstack([A[:, moves] @ massless / unit for A, unit in zip((K, D), units, strict=True)])
+    _, sizes, right = np.linalg.svd(resisted)
+    free = right[np.count_nonzero(sizes > _LIGHT * max(np.max(sizes, initial=0.0), _SINGULAR)) :]
+    if not free.size:
+        return ()
+    motion = np.zeros(kernels.coordinates)
+    motion[moves] = np.max(np.abs(massless @ free.T), axis=1)
+    base = tuple(f"base/{name}" for name in ("rotation", "position")) if offset else ()
+    parts = np.array([*np.repeat(base, 3), *kernels.system.coordinate_names])
+    return tuple(dict.fromkeys(parts[motion > 0.1 * np.max(motion)].tolist()))
+
+
 def mass_of(kernels: Core) -> Array:
-    """The mass matrix at rest, (coordinates, coordinates). Python functions of a system are not asked."""
+    """The mass matrix at rest, (coordinates, coordinates)."""
+    return _tangent_at_rest(kernels, 2)
+
+
+def _tangent_at_rest(kernels: Core, rate: int) -> Array:
+    """Variation of the residual with coordinates (0), rates (1), accelerations (2); no Python function is asked."""
     own, a, c = kernels.released, arrays(kernels.system.rest()), kernels.coordinates
-    inputs, columns, weights = np.zeros(kernels.system.input_size), np.zeros((18, 6)), np.array([0.0, 0.0, 1.0])
-    columns[12:] = np.eye(6)
+    inputs, columns, weights = np.zeros(kernels.system.input_size), np.zeros((18, 6)), np.zeros(3)
+    columns[6 * rate : 6 * rate + 6], weights[rate] = np.eye(6), 1.0
     entry.evaluate_residual(own.robot, a.base, a.twist, a.q, a.multipliers, inputs, 3)
     entry.evaluate_tangent(own.robot, a.base, a.q, a.multipliers, inputs, columns, weights, 3)
     return own.work.matrix[:c, :c].copy()

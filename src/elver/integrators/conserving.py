@@ -15,7 +15,7 @@ import numpy as np
 
 from elver.actuation import ActiveStress
 from elver.dynamics.core import core
-from elver.dynamics.passages import light_of, mass_of
+from elver.dynamics.passages import adrift, light_of, mass_of
 from elver.environment import FrameLoad, Lighthill, Morison
 from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
@@ -99,6 +99,11 @@ class Conserving(Method):
             )
         if not np.any(mass_of(core(system)) > 0.0):
             return "Conserving() moves masses, and nothing here has any: use ImplicitMidpoint()"
+        if np.any(light_of(core(system))) and (names := adrift(core(system))):
+            return (
+                f"Conserving(): a motion of {', '.join(names)} has no inertia, and nothing resists it, so that it is "
+                "not determined: give the bodies mass and inertia, a spring or damping, or fix what moves"
+            )
         if self.order == 4 and (name := _what_dissipates(system)):
             return f"Conserving(order=4) steps back in time, where {name} brings energy in: use GaussLegendre4()"
         return ""

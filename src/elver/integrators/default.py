@@ -25,10 +25,11 @@ _MANY = 150
 
 
 def default_method(system: System) -> Method:
-    """Conserving(); ImplicitMidpoint() where it is not known there, or on trees of many coordinates.
+    """Conserving(); ImplicitMidpoint() where that is not known, where a motion has no inertia, or on large trees.
 
     Where Conserving() is not known and a spooled tendon is wound it is GeneralizedAlpha(rho_inf=0.6).
     """
-    if not _DEFAULT.refusal(system) and not (system.n > _MANY and core(system).along_tree):
+    large = system.n > _MANY and core(system).along_tree
+    if not large and not _DEFAULT.refusal(system) and _DEFAULT.asks_for_accelerations(system):
         return _DEFAULT
     return _WITH_SPOOLS if any(isinstance(part, SpooledTendon) for part in system.actuators) else _ELSE

@@ -30,11 +30,12 @@ from elver.mechanism import Hold, Part
 from elver.rods import Rod
 from elver.rods.fields import Station
 from elver.statics.closing import retract
+from elver.statics.equilibria import equilibria
 from elver.statics.equilibrium import Equilibrium, Solver, newton
 from elver.statics.moving import at_rest
 from elver.statics.search import BranchName, equilibrium
 from elver.statics.target import Target, input_units, response
-from elver.system import Inputs, System
+from elver.system import Inputs, State, System
 from elver.words import brief
 
 __all__ = ["InverseStatics", "inverse_statics"]
@@ -100,12 +101,9 @@ def inverse_statics(
     search = _Search(system, Target(system, hold), chosen, now, tolerance, max_iterations)
     near = search.toward_target(now)
     if not near.reached:
-        for began in search.from_target(now, hold):
-            again = search.toward_target(began)
-            better = again.distance < near.distance if not (again.reached and near.reached) else again.stands
-            near = again if better else near
-            if near.reached and near.stands:
-                break
+        near = search.best(near, search.from_target(now, hold))
+        if near.reached and not near.stands:
+            near = search.best(near, search.from_target(now, hold, spread=True))
     if near.reached:
         values = {system.channel_names[k]: float(near.equilibrium.inputs[k]) for k in chosen}
         return InverseStatics(values, near.equilibrium, near.history[-1], len(near.history) - 1)
@@ -187,6 +185,16 @@ class _Search:
         reached = history[-1] < self.tolerance
         return _Near(now, gap, float(np.linalg.norm(gap / self.rows)), history, reached)
 
+    def best(self, near: _Near, starts: Iterator[Equilibrium]) -> _Near:
+        """The first from ``starts`` that reaches the target and stands; else the nearest, be it ``near``."""
+        for began in starts:
+            again = self.toward_target(began)
+            better = again.distance < near.distance if not (again.reached and near.reached) else again.stands
+            near = again if better else near
+            if near.reached and near.stands:
+                break
+        return near
+
     def _moved(self, now: Equilibrium, step: Array, values: Array) -> Equilibrium | None:
         """The equilibrium at other inputs, from where the linear model expects it."""
         u, c = now.inputs.copy(), self.core.coordinates
@@ -195,12 +203,12 @@ class _Search:
         expected.multipliers[:] += step[c:]
         return newton(self.system, expected, u, now.state.time, self.solver)
 
-    def from_target(self, now: Equilibrium, hold: Hold) -> Iterator[Equilibrium]:
+    def from_target(self, now: Equilibrium, hold: Hold, spread: bool = False) -> Iterator[Equilibrium]:
         """The part is held at the target first, driven coordinates let go; then the reaction of the hold is taken away
         while the inputs follow. Where that leads to equilibria, these.
 
-        From straight rods it is rounding that chooses how they buckle, so there are several ways to be held: the shape
-        that comes first, a stable one near it, and the one that is found from rest.
+        From straight rods it is rounding that chooses how they buckle, so there are several ways to be held
+        (:meth:`_held`), and more with ``spread``: all stable ones that are found from spread starts.
         """
         system, chosen = self.system, self.chosen
         mechanism = replace(system.mechanism, holds=(*system.mechanism.holds, hold))
@@ -215,20 +223,36 @@ class _Search:
                 kernels = core(System(mechanism, system.actuators, system.loads))
             except BadInput:
                 return
-        guess = loose.rest(now.state.time).with_(q=now.state.q, g=now.state.g)
-        ways: tuple[tuple[BranchName, bool], ...] = (("connected", True), ("stable", True), ("stable", False))
-        for branch, near in ways:
+        start = loose.rest(now.state.time).with_(q=now.state.q, g=now.state.g)
+        shapes = self._spread(loose, others) if spread else self._held(loose, others, start)
+        while True:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ElverWarning)
-                try:
-                    start = guess if near else None
-                    held = equilibrium(loose, others, start, branch=branch, tolerance=self.solver.tolerance)
-                except (NotConverged, BadInput):
-                    continue
-                guess = held.state
+                held = next(shapes, None)
+                if held is None:
+                    return
                 found = self._let_go(kernels, held, now, hold)
             if found is not None:
                 yield found
+
+    def _spread(self, loose: System, others: dict[Any, float]) -> Iterator[Equilibrium]:
+        """Stable shapes held at the target, from spread starts."""
+        try:
+            yield from equilibria(loose, others, unstable=False, tolerance=self.solver.tolerance)
+        except (NotConverged, BadInput):
+            return
+
+    def _held(self, loose: System, others: dict[Any, float], guess: State) -> Iterator[Equilibrium]:
+        """Shapes held at the target: the one that comes first, a stable one near it, and the one found from rest."""
+        ways: tuple[tuple[BranchName, bool], ...] = (("connected", True), ("stable", True), ("stable", False))
+        for branch, near in ways:
+            try:
+                start = guess if near else None
+                held = equilibrium(loose, others, start, branch=branch, tolerance=self.solver.tolerance)
+            except (NotConverged, BadInput):
+                continue
+            guess = held.state
+            yield held
 
     def _let_go(self, kernels: Core, held: Equilibrium, now: Equilibrium, hold: Hold) -> Equilibrium | None:
         """Take the reaction of the hold away while the inputs follow; None where that fails."""

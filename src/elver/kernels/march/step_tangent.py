@@ -62,7 +62,9 @@ def matrix_of_step(evaluate_frames, evaluate_matrix, frame_columns, robot, step,
 @inner
 def _base_columns(base, total, chart, out):
     """Body variations of the base per unknown; chart = (1 + ½Δθ̂)/(1 + ¼|Δθ|²), spatial turn per Cayley vector."""
-    x, y, z = 0.5 * total[0], 0.5 * total[1], 0.5 * total[2]
+    x, y, z = 0.0, 0.0, 0.0
+    if total.size > 2:  # else the base is not free, and its columns are not asked for
+        x, y, z = 0.5 * total[0], 0.5 * total[1], 0.5 * total[2]
     f = 1.0 / (1.0 + x * x + y * y + z * z)
     chart[0, 0], chart[0, 1], chart[0, 2] = f, -f * z, f * y
     chart[1, 0], chart[1, 1], chart[1, 2] = f * z, f, -f * x

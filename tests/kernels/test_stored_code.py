@@ -327,3 +327,18 @@ def test_who_is_stopped_while_compiling_leaves_no_half_files_and_no_processes(tm
     for path in tmp_path.rglob("*.code"):
         checksum, _, whole = path.read_bytes().partition(b"\n")
         assert hashlib.sha256(whole).hexdigest().encode() == checksum
+
+
+def test_a_numba_of_another_version_compiles_in_its_own_ways() -> None:
+    """Nothing of the lean lowering is asked then; the numbers are the same."""
+    code = (
+        "import numpy as np; from elver.kernels.build import compiler; compiler.LEAN = False;"
+        "from elver.kernels.build.load import _caller; from elver.kernels.build.signatures import find;"
+        "A = np.random.default_rng(0).normal(size=(7, 7)); b, p = A.sum(axis=1), np.zeros(7, dtype=np.int64);"
+        "calls = [];"
+        "[calls.append(_caller(c, border)) for c, _, border in "
+        "(compiler.addresses(find(name)) for name in ('algebra.lu_factor', 'algebra.lu_solve'))];"
+        "calls[0](A, p); calls[1](A, p, b); print(np.abs(b - 1.0).max() < 1e-12)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "True", done.stderr

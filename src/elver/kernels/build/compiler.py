@@ -45,7 +45,7 @@ from elver.kernels.build.quick import make_numba_quick
 from elver.kernels.build.signatures import SIGNATURES, find
 from elver.kernels.build.tables import AtAddress, OwnFunction, Unpacker
 
-__all__ = ["addresses", "compiled", "dispatcher", "prepare", "store", "work"]
+__all__ = ["LEAN", "addresses", "compiled", "dispatcher", "prepare", "store", "work"]
 
 _OPTIONS = {
     "fastmath": {"contract", "reassoc", "nsz"}, "error_model": "numpy", "_nrt": False,
@@ -111,6 +111,10 @@ def numba_type(kind: Kind) -> Any:
 # Kernels ----------------------------------------------------------------------------------------------------
 
 
+LEAN = numba.version_info.short == (0, 68)
+"""True for the Numba whose inner ways :mod:`.lowering` and :mod:`.quick` know; another compiles as it does for all."""
+
+
 class _Pipeline(CompilerBase):
     """What Numba does to a function, without what kernels have no use for: closures, overloads to inline, literals."""
 
@@ -118,7 +122,9 @@ class _Pipeline(CompilerBase):
         """The one list of passes."""
         manager = PassManager("kernel")
         for one, purpose in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
-            if one.__name__ not in _NEEDLESS:
+            if not LEAN:
+                manager.add_pass(one, purpose)
+            elif one.__name__ not in _NEEDLESS:
                 manager.add_pass(KernelLowering if one is NativeLowering else one, purpose)
         manager.finalize()
         return [manager]
@@ -373,7 +379,8 @@ def store(kernel: Kernel) -> None:
 def prepare() -> None:
     """Make Numba quick at what kernels need, in a process that does nothing else."""
     gc.disable()  # Numba keeps most of what it makes, and looking through it takes a tenth of the time
-    make_numba_quick()
+    if LEAN:
+        make_numba_quick()
     codegen = cpu_target.target_context.codegen()
     codegen._library_class, codegen.set_env = Library, lambda *_: None  # no code here that an environment is for
 

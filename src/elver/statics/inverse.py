@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.actuation import Imposed, SpooledTendon, Tendon
 from elver.dynamics.core import Core, core
 from elver.dynamics.states import Arrays
-from elver.errors import BadInput, ElverWarning, NotConverged, positive
+from elver.errors import BadInput, ElverWarning, NotConverged, positive, warn
 from elver.guards import guarded
 from elver.mechanism import Hold, Part
 from elver.rods import Rod
@@ -82,7 +82,8 @@ def inverse_statics(
     of which rotations about ``orientation_axes`` count. Inputs of tendons stay ≥ 0. Where several inputs do, the least
     is returned: of efforts counted from zero, of imposed coordinates and wound lengths from the guess. The search
     begins at ``guess``, by default the equilibrium of ``inputs``; where no inputs reach the target,
-    :class:`NotConverged` tells the gap that is left in m and rad.
+    :class:`NotConverged` tells the gap that is left in m and rad. An answer that is unstable, where no stable shape was
+    found at the target, is warned about.
     """
     positive("tolerance", tolerance, "m or rad")
     chosen = [system._channel(key) for key in (system.actuators if by is None else by)]
@@ -105,6 +106,12 @@ def inverse_statics(
         if near.reached and not near.stands:
             near = search.best(near, search.from_target(now, hold, spread=True))
     if near.reached:
+        if not near.stands:
+            warn(
+                f"inverse_statics: with these inputs {part.name!r} is at the target, but stays there only as long as "
+                f"nothing disturbs it (unstable: a motion of {near.equilibrium.motion} grows), and no stable shape was "
+                "found there; choose another target, or hold it by feedback"
+            )
         values = {system.channel_names[k]: float(near.equilibrium.inputs[k]) for k in chosen}
         return InverseStatics(values, near.equilibrium, near.history[-1], len(near.history) - 1)
     metres, radians = search.target.parted(near.gap)

@@ -131,3 +131,16 @@ def test_an_answer_that_falls_is_told():
     assert answer.equilibrium.stable is False
     # the line that is named is the caller's
     assert caught[0].filename == __file__
+
+
+def test_an_answer_that_falls_leads_to_one_that_stands():
+    """Lifted in its plane this soft arm falls over sideways; what it falls to reaches the height, too."""
+    silicone = ev.Material(young=1.0e6, poisson=0.45, density=1070.0)
+    arm = ev.Rod(0.4, ev.Circle(8e-3), silicone, ev.Legendre(bending=3, torsion=1), name="arm")
+    tendon = ev.Tendon(arm, ev.parallel(z=6e-3), name="tendon")
+    system = ev.System(ev.Mechanism.clamped(arm), [tendon], [ev.Gravity()])
+    answer = ev.inverse_statics(system, position=(None, None, -0.1))
+    assert answer.equilibrium.stable is True
+    assert answer.equilibrium.tip[2, 3] == pytest.approx(-0.1, abs=1e-9)
+    again = ev.equilibrium(system, answer.inputs, answer.equilibrium)
+    assert again.tip == pytest.approx(answer.equilibrium.tip, abs=1e-8)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -33,7 +34,7 @@ from elver.statics.closing import retract
 from elver.statics.equilibria import equilibria
 from elver.statics.equilibrium import Equilibrium, Solver, newton
 from elver.statics.moving import at_rest
-from elver.statics.search import BranchName, equilibrium
+from elver.statics.search import BranchName, equilibrium, find
 from elver.statics.target import Target, input_units, response
 from elver.system import Inputs, State, System
 from elver.words import brief
@@ -103,8 +104,8 @@ def inverse_statics(
     near = search.toward_target(now)
     if not near.reached:
         near = search.best(near, search.from_target(now, hold))
-        if near.reached and not near.stands:
-            near = search.best(near, search.from_target(now, hold, spread=True))
+    if near.reached and not near.stands and now.stable is not False:
+        near = search.best(near, chain(search.fallen(near), search.from_target(now, hold, spread=True)))
     if near.reached:
         if not near.stands:
             warn(
@@ -241,6 +242,14 @@ class _Search:
                 found = self._let_go(kernels, held, now, hold)
             if found is not None:
                 yield found
+
+    def fallen(self, near: _Near) -> Iterator[Equilibrium]:
+        """The stable shape that an unstable one falls to under the same inputs."""
+        given = dict(zip(self.system.channels, near.equilibrium.inputs, strict=True))
+        try:
+            yield find(self.system, given, near.equilibrium.state, tolerance=self.solver.tolerance)
+        except (NotConverged, BadInput):
+            return
 
     def _spread(self, loose: System, others: dict[Any, float]) -> Iterator[Equilibrium]:
         """Stable shapes held at the target, from spread starts."""

@@ -9,10 +9,10 @@ the exponential and its tangent are polynomials in the dual vector Ψ, free of a
 
     exp(Ψ) = c_0 + c_1 Ψ̂ + c_2 ΨΨᵀ        T(-Ψ) = c_1 + c_2 Ψ̂ + c_3 ΨΨᵀ     (c_n of the dual number Ψ·Ψ)
 
-A six-vector at hand is a tuple of six numbers, which formulas take and give; arrays hold one per row, read by :func:`six`
-and written by :func:`put` and :func:`add`. A pose is an array (4, 3), rows of R and then p: :func:`act` takes twists from
-its axes to those around it, Ad(g), :func:`act_back` returns them; :func:`coact` and :func:`coact_back` do it with
-wrenches f = (couple; force), Ad(g)⁻ᵀ and Ad(g)ᵀ. A jet is (value, first, second time derivative) in three rows.
+A six-vector at hand is a tuple of six numbers, which formulas take and give; arrays hold one per row, read by
+:func:`six` and written by :func:`put` and :func:`add`. A pose is an array (4, 3), rows of R and then p: :func:`act` takes
+twists from its axes to those around it, Ad(g), :func:`act_back` returns them; :func:`coact` and :func:`coact_back` do it
+with wrenches f = (couple; force), Ad(g)⁻ᵀ and Ad(g)ᵀ. A jet is (value, first, second time derivative) in three rows.
 """
 
 from __future__ import annotations
@@ -161,7 +161,9 @@ def act(g, a):
 @inner
 def act_turn(g, x, y, z):
     """Ad(g) (ω; 0)."""
-    a, b, c = g[0, 0] * x + g[0, 1] * y + g[0, 2] * z, g[1, 0] * x + g[1, 1] * y + g[1, 2] * z, g[2, 0] * x + g[2, 1] * y + g[2, 2] * z
+    a = g[0, 0] * x + g[0, 1] * y + g[0, 2] * z
+    b = g[1, 0] * x + g[1, 1] * y + g[1, 2] * z
+    c = g[2, 0] * x + g[2, 1] * y + g[2, 2] * z
     return a, b, c, g[3, 1] * c - g[3, 2] * b, g[3, 2] * a - g[3, 0] * c, g[3, 0] * b - g[3, 1] * a
 
 
@@ -174,7 +176,9 @@ def _shifted(g, x, y, z, u, v, w):
 @inner
 def act_back(g, a):
     """Ad(g)⁻¹ a of a twist: (Rᵀω; Rᵀ(v - p×ω))."""
-    u, v, w = a[3] + a[1] * g[3, 2] - a[2] * g[3, 1], a[4] + a[2] * g[3, 0] - a[0] * g[3, 2], a[5] + a[0] * g[3, 1] - a[1] * g[3, 0]
+    u = a[3] + a[1] * g[3, 2] - a[2] * g[3, 1]
+    v = a[4] + a[2] * g[3, 0] - a[0] * g[3, 2]
+    w = a[5] + a[0] * g[3, 1] - a[1] * g[3, 0]
     return (
         g[0, 0] * a[0] + g[1, 0] * a[1] + g[2, 0] * a[2], g[0, 1] * a[0] + g[1, 1] * a[1] + g[2, 1] * a[2],
         g[0, 2] * a[0] + g[1, 2] * a[1] + g[2, 2] * a[2], g[0, 0] * u + g[1, 0] * v + g[2, 0] * w,
@@ -199,9 +203,9 @@ def coact_back(g, f):
 @inner
 def couple_back(g, f):
     """The couple of a wrench around g, in its axes: Rᵀ(c - p×n)."""
-    x, y, z = (
-        f[0] - g[3, 1] * f[5] + g[3, 2] * f[4], f[1] - g[3, 2] * f[3] + g[3, 0] * f[5], f[2] - g[3, 0] * f[4] + g[3, 1] * f[3]
-    )
+    x = f[0] - g[3, 1] * f[5] + g[3, 2] * f[4]
+    y = f[1] - g[3, 2] * f[3] + g[3, 0] * f[5]
+    z = f[2] - g[3, 0] * f[4] + g[3, 1] * f[3]
     return (
         g[0, 0] * x + g[1, 0] * y + g[2, 0] * z, g[0, 1] * x + g[1, 1] * y + g[2, 1] * z,
         g[0, 2] * x + g[1, 2] * y + g[2, 2] * z,
@@ -211,7 +215,10 @@ def couple_back(g, f):
 @inner
 def moved(p, f):
     """A wrench at p about the origin: (c + p×n; n)."""
-    return f[0] + p[1] * f[5] - p[2] * f[4], f[1] + p[2] * f[3] - p[0] * f[5], f[2] + p[0] * f[4] - p[1] * f[3], f[3], f[4], f[5]
+    return (
+        f[0] + p[1] * f[5] - p[2] * f[4], f[1] + p[2] * f[3] - p[0] * f[5], f[2] + p[0] * f[4] - p[1] * f[3],
+        f[3], f[4], f[5],
+    )  # fmt: skip
 
 
 @kernel("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8)")

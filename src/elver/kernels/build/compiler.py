@@ -372,7 +372,8 @@ def store(kernel: Kernel) -> None:
             continue  # of another solver
         library, border, code = _described(one)
         code_of_border = border.emit_native_object()  # nothing to optimise: straight on from one array to the next
-        objects = library.machine_code(unroll=one.name in UNROLLED, in_vectors=one.name in IN_VECTORS), bytes(code_of_border)
+        how = {"unroll": one.name in UNROLLED, "in_vectors": one.name in IN_VECTORS}
+        objects = library.machine_code(code.symbol, **how), bytes(code_of_border)
         write(one.name, code._replace(objects=objects))
 
 

@@ -52,8 +52,11 @@ class Library(AOTCodeLibrary):
         self._ensure_finalized()
         return 0
 
-    def machine_code(self, *, unroll: bool, in_vectors: bool) -> bytes:
-        """An object file."""
+    def machine_code(self, name: str, *, unroll: bool, in_vectors: bool) -> bytes:
+        """An object file, of which others see one function; all else may take any form, or vanish into its callers."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.name != name:
+                function.linkage = "internal"
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization, options.loop_interleaving = True, True
         options.slp_vectorization, options.loop_unrolling = in_vectors, unroll

@@ -7,9 +7,11 @@ inertia J* and bias β* of all that lies beyond a segment, its columns Z and own
     H = Zᵀ J* Z + I_a ,  U = J* Z ,  ν = -R - Zᵀ β* ;      J*_parent += J* - U H⁻¹ Uᵀ ,  β*_parent += β* + U H⁻¹ ν ,
 
 at a free base V' = -J*⁻¹ (F_0 + β*), and outward x = H⁻¹ (ν - Uᵀ V'_parent). A rod is one such joint, whose columns
-grow along it. Rows are kept eight long, as vector registers want them: [J* β* 0], [Uᵀ -ν 0] and (V'; 1; 0), so that bias and
-inertia are one matrix and go through each of these formulas at once. Coordinates with given acceleration are left out of H: with all of them given, J* is the composite
+grow along it. Coordinates with given acceleration are left out of H: with all of them given, J* is the composite
 inertia, and what remains is the inverse dynamics with a free base (section 3 there): out comes its acceleration.
+
+Rows are eight long, as vector registers are: [J* β* 0], [Uᵀ -ν 0] and (V'; 1; 0). Bias and inertia are one matrix so,
+and go through each of these formulas together.
 """
 
 from __future__ import annotations
@@ -24,9 +26,18 @@ from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
 from elver.kernels.tree.interval import columns, world_columns, world_map
 from elver.kernels.tree.program import (
-    COORDINATES, FIRST, INTERVALS, KIND, OFFSET, PARENT, POLYNOMIAL, START, TURNING, Program,
+    COORDINATES,
+    FIRST,
+    INTERVALS,
+    KIND,
+    OFFSET,
+    PARENT,
+    POLYNOMIAL,
+    START,
+    TURNING,
+    Program,
 )  # fmt: skip
-from elver.kernels.tree.recursion import dual_stumpff, has_inertia
+from elver.kernels.tree.recursion import dual_stumpff, has_inertia, share
 from elver.kernels.tree.tangent import world_inertia
 
 __all__ = ["Sweep", "accelerations", "sweep_for"]
@@ -90,7 +101,7 @@ def accelerations(evaluate_residual, robot, sweep, base, twist, q, multipliers, 
     ``sweep.given`` marks coordinates that keep the acceleration in q[2]. The work of the robot then holds the state at
     zero acceleration of the others.
     """
-    p, w = unpack(robot)
+    p, _ = unpack(robot)
     for k in range(q.shape[1]):
         if sweep.given[k] == 0:
             q[2, k] = 0.0
@@ -130,14 +141,16 @@ def _columns(robot, out):
     p, w = unpack(robot)
     segment, maps, column, local = p.segment, w.tangent_map, w.column, w.local
     for s in range(segment.shape[0]):
-        start, first, count, poly = segment[s, START], segment[s, FIRST], segment[s, COORDINATES], segment[s, POLYNOMIAL]
-        moments, operations, strains = p.poly_size[poly, 0], p.poly_size[poly, 1], p.active[s, 0]
+        start, first, count = segment[s, START], segment[s, FIRST], segment[s, COORDINATES]
+        poly, strains = segment[s, POLYNOMIAL], p.active[s, 0]
+        moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
         last, before = 3 * (moments + operations - 1), segment[s, PARENT]
         for i in range(start, start + segment[s, INTERVALS]):
             r, z, phi = w.register[i], out[i], p.phi[i]
             if segment[s, KIND] == TURNING:
                 for k in range(count):
-                    put(z[k], scaled(phi[0, k], _turn_column(w.pose[before], r[last], r[r.shape[0] - 1], p.component[first + k])))
+                    along = _turn_column(w.pose[before], r[last], r[r.shape[0] - 1], p.component[first + k])
+                    put(z[k], scaled(share(phi[0], p.bend[i], k), along))
             elif segment[s, KIND] != OFFSET:
                 pair, beta, linear = p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly]
                 columns(moments, operations, pair, beta, linear, p.active[s], r, 1, column)
@@ -150,8 +163,8 @@ def _columns(robot, out):
                 for slot in range(strains):
                     for m in range(moments):
                         unit = six(local[slot * moments + m, 0])
-                        for k in range(p.slot_start[s, slot], p.slot_start[s, slot + 1]):
-                            add(z[k], scaled(phi[m, k], unit))
+                        for k in range(p.bend[i, 3 * slot], p.bend[i, 3 * slot + 1]):
+                            add(z[k], scaled(phi[m, k - p.bend[i, 3 * slot + 2]], unit))
             before = i + 1
 
 
@@ -364,7 +377,8 @@ def _pass_three(first, offset, rotor, residual, z, H, U, near, far):
     """All of this for a joint of three coordinates, as spherical joints are."""
     z0, z1, z2 = _eight(z[0]), _eight(z[1]), _eight(z[2])
     u0, u1, u2 = _join(far, z0), _join(far, z1), _join(far, z2)
-    h00, h11, h22 = _product(z0, u0) + rotor[first], _product(z1, u1) + rotor[first + 1], _product(z2, u2) + rotor[first + 2]
+    h00, h11 = _product(z0, u0) + rotor[first], _product(z1, u1) + rotor[first + 1]
+    h22 = _product(z2, u2) + rotor[first + 2]
     h10, h20, h21 = _product(z1, u0), _product(z2, u0), _product(z2, u1)
     d0 = 1.0 / h00
     l10, l20 = h10 * d0, h20 * d0

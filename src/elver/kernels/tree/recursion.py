@@ -8,8 +8,25 @@ Its exact tangent is :mod:`elver.kernels.tree.tangent`, its readable twin :mod:`
 from __future__ import annotations
 
 from elver.kernels.algebra import (
-    act, act_back, act_turn, add, add_bracket, add_coad, bracket, coact, coact_back, coad, couple_back, minus, moved,
-    plus, put, scaled, six, stumpff, times,
+    act,
+    act_back,
+    act_turn,
+    add,
+    add_bracket,
+    add_coad,
+    bracket,
+    coact,
+    coact_back,
+    coad,
+    couple_back,
+    minus,
+    moved,
+    plus,
+    put,
+    scaled,
+    six,
+    stumpff,
+    times,
 )  # fmt: skip
 from elver.kernels.build.cache import inner
 from elver.kernels.build.tables import unpack
@@ -30,6 +47,7 @@ __all__ = [
     "project",
     "registers",
     "reverse",
+    "share",
     "to_world",
     "twist_to_body",
     "wrench_to_body",
@@ -105,7 +123,8 @@ def _bend(psi, psi1, psi2, c):
     along, along1 = dual_product(a, b), dual_product(a, d)
     spread = dual_product(b, b)
     along1 = along1[0] + spread[0], along1[1] + spread[1]
-    c1, c2, c3, r1, r2, r3 = _pair(c, 0, 0), _pair(c, 0, 1), _pair(c, 0, 2), _pair(c, 1, 0), _pair(c, 1, 1), _pair(c, 1, 2)
+    c1, c2, c3 = _pair(c, 0, 0), _pair(c, 0, 1), _pair(c, 0, 2)
+    r1, r2, r3 = _pair(c, 1, 0), _pair(c, 1, 1), _pair(c, 1, 2)
     most = _times_dual(c3, along)
     rest = _times_dual(c3, along1)
     more = _times_dual(r3, along)
@@ -211,6 +230,14 @@ def compose(pose, f, local, out, i):
 
 
 @inner
+def share(phi, bend, k):
+    """Part of coordinate k of a turning joint, which has one for each of its angles, in that angle."""
+    if bend[3 * k] == bend[3 * k + 1]:
+        return 0.0
+    return phi[k - bend[3 * k + 2]]
+
+
+@inner
 def registers(
     segment, component, poly_size, poly_pair, poly_beta, poly_linear, rest, moment_phi, bend, q, jets, register
 ):
@@ -226,7 +253,7 @@ def registers(
                 for c in range(3):
                     r0[c], r1[c], r2[c] = 0.0, 0.0, 0.0
                 for k in range(first, first + segment[s, 4]):
-                    c, factor = component[k], phi[k - first]
+                    c, factor = component[k], share(phi, bend[i], k - first)
                     r0[c] += factor * q[0, k]
                     if jets == 3:
                         r1[c] += factor * q[1, k]
@@ -243,13 +270,13 @@ def registers(
                     r[3 * m + 1, c] = 0.0
                     r[3 * m + 2, c] = 0.0
                 for slot in range(6):
-                    low, high = bend[i, 2 * slot], bend[i, 2 * slot + 1]
+                    low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
                     if low < high:
                         c = component[first + low]
                         for jet in range(jets):
                             total = 0.0
                             for k in range(low, high):
-                                total += phi[k] * q[jet, first + k]
+                                total += phi[k - shift] * q[jet, first + k]
                             r[3 * m + jet, c] += total
             for o in range(operations):
                 out = 3 * (moments + o)
@@ -484,7 +511,7 @@ def project(
                 phi = moment_phi[i, 0]
                 moments_of = _turn_transposed(r, last, r[r.shape[0] - 1], couple_back(pose[before], six(force[i + 1])))
                 for k in range(segment[s, 4]):
-                    residual[offset + first + k] += phi[k] * moments_of[component[first + k]]
+                    residual[offset + first + k] += share(phi, bend[i], k) * moments_of[component[first + k]]
             elif kind == 2:
                 wrench_to_body(pose, before, force, i + 1, v, 0)
                 dual_stumpff(r, last, 1, cs, c)
@@ -496,11 +523,11 @@ def project(
                 for m in range(moments):
                     phi = moment_phi[i, m]
                     for slot in range(6):
-                        low, high = bend[i, 2 * slot], bend[i, 2 * slot + 1]
+                        low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
                         if low < high:
                             value = bar[m, component[first + low]]
                             for k in range(low, high):
-                                residual[offset + first + k] += phi[k] * value
+                                residual[offset + first + k] += phi[k - shift] * value
             add(force[before], six(force[i + 1]))
     if offset > 0:
         add(residual, coact_back(pose[0], six(force[0])))

@@ -10,9 +10,11 @@ the exponential and its tangent are polynomials in the dual vector Ψ, free of a
     exp(Ψ) = c_0 + c_1 Ψ̂ + c_2 ΨΨᵀ        T(-Ψ) = c_1 + c_2 Ψ̂ + c_3 ΨΨᵀ     (c_n of the dual number Ψ·Ψ)
 
 A six-vector at hand is a tuple of six numbers, which formulas take and give; arrays hold one per row, read by
-:func:`six` and written by :func:`put` and :func:`add`. A pose is an array (4, 3), rows of R and then p: :func:`act` takes
-twists from its axes to those around it, Ad(g), :func:`act_back` returns them; :func:`coact` and :func:`coact_back` do it
-with wrenches f = (couple; force), Ad(g)⁻ᵀ and Ad(g)ᵀ. A jet is (value, first, second time derivative) in three rows.
+:func:`six` and written by :func:`put` and :func:`add`. A pose is an array (4, 3), rows of R and then p: :func:`act`
+takes twists from its axes to those around it, Ad(g), :func:`act_back` returns them; :func:`coact` and
+:func:`coact_back` do it with wrenches f = (couple; force), Ad(g)⁻ᵀ and Ad(g)ᵀ.
+
+A jet is (value, first, second time derivative) in three rows.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Conserving(Method):
     def refusal(self, system: System) -> str:
         """What of ``system`` it does not know yet, in words; empty where it knows all."""
         for load in system.loads:
-            if isinstance(load, Morison | Lighthill | FrameLoad):
+            if isinstance(load, FrameLoad):
                 return f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
         for part in system.actuators:
             if isinstance(part, ActiveStress) and not part.has_energy:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
-from elver.kernels.march.give_back import add_momentum, give_back, keep_momentum, kinetic_of
+from elver.kernels.march.give_back import give_back, keep_momentum
 from elver.kernels.march.memory import (
     CONTRACTION,
     LONGEST,
@@ -34,12 +34,12 @@ from elver.kernels.march.memory import (
     record,
     unpack_solver,
 )
-from elver.kernels.march.passage import project_wrenches, rate_of_frame, unpack_step
+from elver.kernels.march.passage import project_wrenches, unpack_step
 from elver.kernels.march.step_residual import base_rows_to_world, gain_of_step, residual_of_step
 from elver.kernels.march.step_tangent import matrix_of_step
 from elver.kernels.terms.closures import closure_accelerations
 from elver.kernels.tree.base_motion import orthonormalise, unwind
-from elver.kernels.tree.nodal import turn, turn_back
+from elver.kernels.tree.nodal import add_momentum, kinetic_of, rate_of_frame, turn, turn_back
 from elver.kernels.tree.recursion import has_inertia
 
 __all__ = ["march_conserving", "residual_of_motion", "tangent_of_motion"]

@@ -68,6 +68,11 @@ class Passage(NamedTuple):
     pivots: NDArray[np.int64]
     held: Floats  # (rows,) multipliers of the step before, likewise
     debt: Floats  # (1,) energy that steps brought in and velocities have not given back yet: carried on
+    most: Floats  # (1,) largest energy in play so far: kinetic, elastic, and what weight, loads and cables brought
+    fallen: Floats  # (1,) the latter, likewise carried on
+    fall: Floats  # (1,) in the step
+    least: Floats  # (1,) s, length of steps that may owe what they like
+    refused: Floats  # (1,) 1 where the last step was found, but would owe too much
     carried: Floats  # (1,) kinetic energy of frames beside that of the rates of coordinates
     aim: Floats  # (frames, 6) rates at the end that are not to be changed
     whole: Floats  # (7, 6) inertia of all frames, and their momentum
@@ -85,7 +90,7 @@ class Passage(NamedTuple):
     @property
     def state(self) -> tuple[Floats, ...]:
         """What is carried from step to step."""
-        return self.rate, self.spin, self.last, self.begun, self.held, self.debt
+        return self.rate, self.spin, self.last, self.begun, self.held, self.debt, self.most, self.fallen
 
 
 def passage_for(
@@ -121,6 +126,11 @@ def passage_for(
         pivots=np.zeros(size, dtype=np.int64),
         held=np.zeros(rows),
         debt=np.zeros(1),
+        most=np.zeros(1),
+        fallen=np.zeros(1),
+        fall=np.zeros(1),
+        least=np.zeros(1),
+        refused=np.zeros(1),
         carried=np.zeros(1),
         aim=np.zeros((frames, 6)),
         whole=np.zeros((7, 6)),

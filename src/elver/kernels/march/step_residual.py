@@ -213,8 +213,9 @@ def gain_of_step(robot, step, chi, h, base, q, multipliers):
         if has_inertia(p.inertia[f]):
             for k in range(6):
                 gain += w.node_wrench[f, k] * w.node_shift[f, k]
-    gain += _work_of_weight(robot, step, m.base) + _work_of_loads(robot, step, m.base)
-    gain += _work_of_ties(robot, step, multipliers)
+    s.fall[0] = _work_of_weight(robot, step, m.base) + _work_of_loads(robot, step, m.base)
+    s.fall[0] += _work_of_ties(robot, step, multipliers)
+    gain += s.fall[0]
     for b in range(p.block.shape[0]):
         first, count = p.block[b, 0], p.block[b, 1]
         for k in range(first, first + count):

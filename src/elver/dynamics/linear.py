@@ -7,7 +7,6 @@ Theory: docs/theory/recursion.md, eq. (tangent).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,7 +18,8 @@ from elver.dynamics.core import Core, core
 from elver.dynamics.quantities import tangent_inverse_dynamics
 from elver.dynamics.states import arrays
 from elver.environment import FrameLoad
-from elver.errors import BadInput, ElverWarning
+from elver.errors import BadInput, warn
+from elver.numerics.pencils import symmetric_pencil
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import listed
 
@@ -130,9 +130,7 @@ def modes(
     M, D, K, Z = linear.M, linear.D, linear.K, linear.basis
     symmetric = np.max(np.abs(K - K.T)) < 1e-7 * np.max(np.abs(K))
     if symmetric and not np.any(D):
-        from scipy.linalg import eigh  # equilibria do without
-
-        values, vectors = eigh(0.5 * (K + K.T), M)
+        values, vectors = symmetric_pencil(0.5 * (K + K.T), M)
         # a negative value is a pair of real roots, of which the growing one is told
         roots = np.where(values < 0.0, 1.0, 1j) * np.sqrt(np.abs(values))
         shapes = vectors.astype(complex)
@@ -162,12 +160,10 @@ def _check_balance(kernels: Core, rows: Array) -> None:
     if work.size and work[worst] > _BALANCED * kernels.assembly.energy:
         base = [f"base/{kind}_{axis}" for kind in ("rotation", "position") for axis in "xyz"] if system.free else []
         name, part = [*base, *system.coordinate_names][worst], work[worst] / kernels.assembly.energy
-        warnings.warn(
+        warn(
             f"linearize, modes: the state is not in balance under these inputs: {part:.2g} EI/L ({work[worst]:.2g} J) "
             f"of work over a unit change of {name}; give the Equilibrium itself, modes(equilibrium(system, inputs)), "
             "or the inputs that hold the state",
-            ElverWarning,
-            stacklevel=3,
         )
 
 

@@ -272,7 +272,8 @@ def swims(fluid: type[ev.Morison | ev.Lighthill]) -> tuple[ev.System, ev.State, 
         1.0, ev.Ellipse(0.05, 0.03), ev.Material(young=1e6, poisson=0.4, density=1000.0), ev.Legendre.planar(3)
     )
     system = ev.System(ev.Mechanism.free(rod), [], [fluid([rod], flow=(0.3, 0.1, 0.05))])
-    return system, system.rest().with_(eta=np.array([0.1, 0.2, 3.0, 0.5, 0.2, 0.1]), q_dot=np.array([1.0, 2.0, 3.0])), {}
+    thrown = system.rest().with_(eta=np.array([0.1, 0.2, 3.0, 0.5, 0.2, 0.1]), q_dot=np.array([1.0, 2.0, 3.0]))
+    return system, thrown, {}
 
 
 def sliced() -> tuple[ev.System, ev.State, dict]:

@@ -16,7 +16,7 @@ import numpy as np
 from elver.actuation import ActiveStress
 from elver.dynamics.core import core
 from elver.dynamics.passages import adrift, light_of, mass_of
-from elver.environment import FrameLoad, Lighthill, Morison
+from elver.environment import FrameLoad
 from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
 from elver.rods import Spectral

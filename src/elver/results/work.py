@@ -399,7 +399,7 @@ class WorkMeter:
                 yield self.dampers.index(rod), np.einsum("ti,ik,tk->t", eta, p.drag[j], eta) / len(axes)
 
     def _of_step(self, node: _Nodes, ends: Observation | None, frames: list[int]) -> tuple[Array, list[Array]]:
-        """Motion (steps, frames, 6) of frames and their axes; over conserving steps by Cayley's vector, at both ends."""
+        """Motion (steps, frames, 6) of frames and their axes; of conserving steps by Cayley's vector, at both ends."""
         used = [self.frames[frame] for frame in frames]
         motion = node.velocity[:, used]
         if ends is None:

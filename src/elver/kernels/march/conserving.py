@@ -86,7 +86,7 @@ def march_conserving(robot, solver, out_carried, out_held, out_given):
             return i
         call.residual(robot, solver)
         gain = gain_of_step(robot, solver, place.scheme[0, 1], h, base, q, held)
-        if _owes_too_much(robot, solver, h, q, gain):
+        if place.scheme[0, 2] == 1.0 and _owes_too_much(robot, solver, h, q, gain):
             return i
         s.debt[0] += gain
         for k in range(multipliers.size):
@@ -127,7 +127,7 @@ def _owes_too_much(robot, step, h, q, gain):
             here += 0.5 * p.rotor[k] * (2.0 * m.total[offset + k] / h - s.spin[k]) ** 2
             for j in range(p.law[k, 0], p.law[k, 1]):
                 away = m.q[0, first + j] - p.spring_rest[first + j]
-                here += 0.5 * (m.q[0, k] - p.spring_rest[k]) * p.K_elastic[k, j] * away
+                here += 0.5 * (m.q[0, k] - p.spring_rest[k]) * p.K_elastic[k, j - p.law[k, 0]] * away
     most, owed = max(s.most[0], here), abs(s.debt[0] + gain)
     if owed > _ALLOWED * most and owed > abs(s.debt[0]) and abs(h) > s.least[0]:
         s.refused[0] = 1.0

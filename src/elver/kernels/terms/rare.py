@@ -26,8 +26,8 @@ __all__ = ["couplings", "more_frames", "more_residual"]
 def more_residual(robot, base, multipliers, inputs, jets):
     """Add wrenches to those of the frames; rows of closures into the residual.
 
-    ``jets`` 2: at the end of a conserving step, where friction, drag and water have the mean velocity of the step; 0: at
-    its start, where :func:`.push_at_start` adds them.
+    ``jets`` 2: at the end of a conserving step, where friction, drag and water have the mean velocity of the step; 0:
+    at its start, where :func:`.push_at_start` adds them.
     """
     p, w = unpack(robot)
     if jets == 2:

@@ -6,7 +6,7 @@ Every frame is a rigid body with mass m, mass centre x and inertia J about it, t
     Ω₊ = 2Θ/h - Ω ,  v₊ = 2d/h - v ,
     w = ( (R₊JΩ₊ - RJΩ)/h ;  m (v₊ - v)/h )           couple, and force at the mass centre ,
 
-so that w·(θ; d) is the change of kinetic energy, exactly, and force and couple are the changes of momentum. A frame that
+so that w·(θ; d) is the change of kinetic energy, exactly, and force and couple are changes of momentum. A frame that
 carries water along has another mass in each direction. Its momentum (L; p) = M η lives in axes of the frame, x is its
 origin, and with the mean p̄ of Rp at both ends
 
@@ -19,7 +19,7 @@ variation with the turn ω and the displacement δx at the end; of a rigid frame
 
     T = (2/h²) diag( R₊ [ J (1 + ½Θ̂ + ¼ΘΘᵀ) - (h/2) hat(JΩ₊) ] R₊ᵀ ,  m 1 ) .
 
-Six-vectors angular first, world axes; poses about the base point. *Rates* of a frame are its spin and the velocity of x.
+Six-vectors angular first, world axes; poses about the base point. *Rates* of a frame: its spin, the velocity of x.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def nodal_tangent(inertia, step, start, rate, pose, end_rate, shift, wrench, slo
 
 @inner
 def slope_between(M, start, pose, slope, out):
-    """out += variation with ζ at the end of the wrench that w is where the step started, (6, 6), about the base point."""
+    """out += variation with ζ at the end of the wrench that w is where the step started, (6, 6), about the base."""
     x, y, z = _place(M, pose)
     x0, y0, z0 = _place(M, start)
     for k in range(6):

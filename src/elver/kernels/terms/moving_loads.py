@@ -1,7 +1,8 @@
 """Sliding friction, drag and water over one conserving step (see :mod:`.conserving`).
 
 Over a step of length h a frame turns by the Cayley vector θ and its origin moves by d. What acts on it by its motion is
-taken with the mean velocity (θ; d)/h at both ends, F_n in the axes of the start and F_+ in those of the end, and acts as ½ (J_nᵀ F_n + J_+ᵀ F_+): its power, ½ (F_n + F_+)·(θ; d), is that of the law at that velocity, so that
+taken with the mean velocity (θ; d)/h at both ends, F_n in the axes of the start and F_+ in those of the end,
+and acts as ½ (J_nᵀ F_n + J_+ᵀ F_+): its power, ½ (F_n + F_+)·(θ; d), is that of the law at that velocity, so that
 friction and drag only take energy away. With p the origin, world axes about the base point, the twist in axes of the
 frame varies with the pose ζ = (ω; v) of the end by
 

@@ -25,10 +25,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Program", "Work", "laws_of", "smallest_program", "work_for"]
+__all__ = [
+    "COORDINATES", "FIRST", "INTERVALS", "KIND", "OFFSET", "PARENT", "PATH", "PATH_START", "POLYNOMIAL", "SLOT",
+    "START", "TURNING", "Program", "Work", "laws_of", "smallest_program", "work_for",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+# Columns of Program.segment: parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
+# slot of the parent, first entry and length of the path, kind (constant offset, joint that only turns, anything else)
+PARENT, START, INTERVALS, FIRST, COORDINATES, POLYNOMIAL, SLOT, PATH_START, PATH, KIND = range(10)
+OFFSET, TURNING = 0, 1
 
 
 class Program(NamedTuple):

@@ -34,6 +34,7 @@ __all__ = [
     "Unpacker",
     "call_own",
     "couplings",
+    "heat_of_step",
     "more_frames",
     "more_residual",
     "named_types",
@@ -132,9 +133,10 @@ class OwnFunction:
         raise TypeError("only compiled code calls addresses")
 
 
-_TERMS = more_residual, more_frames, couplings, push_at_start, slopes_at_start = (
+_TERMS = more_residual, more_frames, couplings, push_at_start, slopes_at_start, heat_of_step = (
     AtAddress("terms.rare.more_residual"), AtAddress("terms.rare.more_frames"), AtAddress("terms.rare.couplings"),
     AtAddress("terms.moving_loads.push_at_start"), AtAddress("terms.moving_loads.slopes_at_start"),
+    AtAddress("terms.moving_loads.heat_of_step"),
 )  # fmt: skip
 _OWN = own_stresses, own_slopes, own_energies, own_wrenches = (
     AtAddress("terms.own_functions.own_stresses"), AtAddress("terms.own_functions.own_slopes"),

@@ -28,7 +28,7 @@ GROUPS = {
     ),
     "terms": (
         "terms.rare.more_frames", "terms.rare.more_residual", "terms.rare.couplings",
-        "terms.moving_loads.push_at_start", "terms.moving_loads.slopes_at_start",
+        "terms.moving_loads.push_at_start", "terms.moving_loads.slopes_at_start", "terms.moving_loads.heat_of_step",
     ),
     "own": (
         "terms.own_functions.own_stresses", "terms.own_functions.own_slopes", "terms.own_functions.own_energies",

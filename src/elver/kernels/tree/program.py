@@ -25,10 +25,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Program", "Work", "laws_of", "smallest_program", "with_matrix", "work_for"]
+__all__ = [
+    "COORDINATES", "FIRST", "INTERVALS", "KIND", "OFFSET", "PARENT", "PATH", "PATH_START", "POLYNOMIAL", "SLOT",
+    "START", "TURNING", "Program", "Work", "laws_of", "smallest_program",
+    "with_matrix", "work_for",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+# Columns of Program.segment: parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
+# slot of the parent, first entry and length of the path, kind (constant offset, joint that only turns, anything else)
+PARENT, START, INTERVALS, FIRST, COORDINATES, POLYNOMIAL, SLOT, PATH_START, PATH, KIND = range(10)
+OFFSET, TURNING = 0, 1
 
 
 class Program(NamedTuple):
@@ -155,11 +165,11 @@ class Work(NamedTuple):
     user_tangent: Floats  # (users, 6, 12) variation with pose and twist, in axes of the frame
     node_step: Floats  # (4,) of a conserving step: its length, and the base point at its start
     node_start: Floats  # (frames, 4, 3) poses there, about that point
-    node_rate: Floats  # (frames, 6) spin and velocity of the mass centre there, world axes
+    node_rate: Floats  # (frames, 6) spin and velocity of its centre (:mod:`.nodal`) there, world axes
     node_end: Floats  # (frames, 6) the same at the end of the step
-    node_shift: Floats  # (frames, 6) Cayley vector of the turn and displacement of the mass centre over it, world axes
-    node_wrench: Floats  # (frames, 6) what that takes: couple, and force at the mass centre
-    node_slope: Floats  # (frames, 3, 3) variation of the couple with the turn
+    node_shift: Floats  # (frames, 6) Cayley vector of the turn and displacement of the centre over it, world axes
+    node_wrench: Floats  # (frames, 6) what that takes: couple, and force at the centre
+    node_slope: Floats  # (frames, 6, 6) its variation with turn and displacement
     tendon_now: Floats  # (tendons,) length
     effort: Floats  # (imposed,) what imposes the motion of a coordinate
     own_energy: Floats  # (stresses,) of stresses of one's own, beside what is linear
@@ -232,7 +242,7 @@ def work_for(program: Program) -> Work:
         node_end=np.zeros((frames, 6)),
         node_shift=np.zeros((frames, 6)),
         node_wrench=np.zeros((frames, 6)),
-        node_slope=np.zeros((frames, 3, 3)),
+        node_slope=np.zeros((frames, 6, 6)),
         tendon_now=np.zeros(program.tendon_input.size),
         effort=np.zeros(program.imposed.shape[0]),
         own_energy=np.zeros(program.own_input.size),

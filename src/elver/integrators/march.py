@@ -115,6 +115,8 @@ class March:
         kept = state.pop("kept")
         vars(self).update(state)
         self.core = core(self.system).with_own_work()
+        if self.scratch.iteration.matrix.size:
+            self.core.make_room()
         told, self.scratch = self.scratch, self._scratch()
         self.scratch.take_over(told)
         for own, values in zip(self.core.kept, kept, strict=True):

@@ -29,15 +29,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from elver.kernels.algebra import add_coad
+from elver.kernels.algebra import coad, put, scaled, six
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import OWN, own_slopes, unpack
 from elver.kernels.terms.strain_loads import coordinate_slope, is_none, point_slopes
 from elver.kernels.tree.front import unpack_front
-from elver.kernels.tree.interval import columns, curvature, world_columns, world_map
-from elver.kernels.tree.recursion import dual_stumpff, wrench_to_body
+from elver.kernels.tree.interval import curvature, interval_columns
+from elver.kernels.tree.program import COORDINATES, INTERVALS, PARENT, POLYNOMIAL, START
 from elver.kernels.tree.substitution import take_border, tie_spring
-from elver.kernels.tree.tangent import base_columns_in_world
+from elver.kernels.tree.tangent import base_columns_in_world, spread
 
 __all__ = ["home"]
 
@@ -51,11 +51,9 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
     """
     p, w = unpack(robot)
     o, f = unpack_front(table)
-    F, B, width = f.front, w.stiffness, 6 * jets
-    smallest = np.inf
+    B, width, smallest = w.stiffness, 6 * jets, np.inf
     f.nature[0], f.nature[1] = 0.0, np.inf
-    has_slopes = p.tendon_input.size + p.own_input.size > 0
-    if has_slopes:
+    if p.tendon_input.size + p.own_input.size > 0:
         point_slopes(
             p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
             p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
@@ -67,71 +65,53 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
         for k in range(6):
             B[o.tie_frame[j], k, k] += tie_spring(k, o.size)
     for s in range(p.segment.shape[0] - 1, -1, -1):
-        parent, start, intervals, count, poly = (
-            p.segment[s, 0], p.segment[s, 1], p.segment[s, 2], p.segment[s, 4], p.segment[s, 5]
-        )  # fmt: skip
-        strains, top = p.active[s, 0], o.top[s]
-        moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
-        _clear(F, 6 + top, width + top, f.live, top)
-        for i in range(start + intervals - 1, start - 1, -1):
-            for r in range(6):
-                for c in range(width):
-                    F[r, c] += B[i + 1, r, c]
-            if count == 0:
-                continue
-            for j in range(o.enter[i], o.enter[i + 1]):
-                f.live[o.place[o.enter_at[j]]] = o.enter_at[j]
-            if has_slopes and o.point[i + 1] >= 0:
-                g = o.point[i + 1]
-                _add_slope(
-                    w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
-                    f.live, weights[0], width, F,
-                )
-            _interval(
-                i, i if i > start else parent, moments, operations, p.poly_pair[poly], p.poly_beta[poly],
-                p.poly_linear[poly], p.active[s], jets, weights, w.register[i], w.pose, w.eta, w.acc, w.force, w.column,
-                w.scalar, w.stumpff, w.tangent_map, w.local, w.adjoint, w.column_adjoint, w.vector, w.hessian,
-                f.column[i], f.spread[i], f.turned,
-            )
-            _pass(
-                F, 6 + top, width, width + top, strains, moments, weights[0], o.own[i], o.low[i], p.phi[i], o.place,
-                f.column[i], f.spread[i], w.hessian, f.turned, f.ahead, f.across,
-            )
-            if i == start:
-                if has_slopes and o.start_point[s] >= 0:
-                    g = o.start_point[s]
-                    _add_slope(
-                        w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
-                        f.live, weights[0], width, F,
-                    )
-                if o.pair[s] == 2:
-                    for r in range(6 + top):
-                        for c in range(width + top):
-                            F[r, c] += f.held[r, c]
-            group = o.group[i]
-            if group >= 0:
-                _add_laws(
-                    o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.block, o.given, f.live, top, width, p.law,
-                    p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, q, weights, jets, F,
-                )
-                found = _eliminate(
-                    o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.given, o.scale[6 * p.free[0] :], o.size,
-                    weights, top, width, o.alone[i] == 1, o.moved[s] == 1 or i > start, F, f.spare, f.nature,
-                    f.factor[group], f.pivot[group], f.answer[group], f.load[group],
-                )
-                smallest = min(smallest, found)
-        if o.pair[s] == 1:
-            _hold(F, 6 + top, width + top, f.held)
-            continue  # its wrench goes home with the other half
-        for r in range(6):
-            for c in range(width):
-                B[parent, r, c] += F[r, c]
+        smallest = min(smallest, _carry_front(robot, table, s, q, weights, jets))
     if p.free[0] == 1:
-        base_columns_in_world(w.pose, w.eta, base_columns, f.base_columns, f.base_columns[18:], w.vector)
+        base_columns_in_world(w.pose[0], six(w.eta[0]), base_columns, f.base_columns, f.base_columns[18:])
         found = _base_block(B[0], f.base_columns, width, o.scale, o.size[1] * weights[0], f.base, f.base_pivot)
         smallest = min(smallest, found)
     if f.border_step.size > 0 and smallest > 0.0:
         smallest = min(smallest, take_border(robot, table, weights, multipliers, inputs, jets))
+    return smallest
+
+
+@inner
+def _carry_front(robot, table, s, q, weights, jets):
+    """The front of one segment from its end to its start, and into the frame that carries it; smallest pivot."""
+    p, w = unpack(robot)
+    o, f = unpack_front(table)
+    F, B, width, smallest = f.front, w.stiffness, 6 * jets, np.inf
+    start, top = p.segment[s, START], o.top[s]
+    has_slopes = p.tendon_input.size + p.own_input.size > 0
+    _clear(F, 6 + top, width + top, f.live, top)
+    for i in range(start + p.segment[s, INTERVALS] - 1, start - 1, -1):
+        for r in range(6):
+            for c in range(width):
+                F[r, c] += B[i + 1, r, c]
+        if p.segment[s, COORDINATES] == 0:
+            continue
+        for j in range(o.enter[i], o.enter[i + 1]):
+            f.live[o.place[o.enter_at[j]]] = o.enter_at[j]
+        if has_slopes and o.point[i + 1] >= 0:
+            _add_slope(robot, table, o.point[i + 1], weights[0], width)
+        _interval(robot, table, s, i, weights, jets)
+        _pass(robot, table, s, i, weights[0], width)
+        if i == start:
+            if has_slopes and o.start_point[s] >= 0:
+                _add_slope(robot, table, o.start_point[s], weights[0], width)
+            if o.pair[s] == 2:
+                for r in range(6 + top):
+                    for c in range(width + top):
+                        F[r, c] += f.held[r, c]
+        if o.group[i] >= 0:
+            _add_laws(robot, table, s, i, q, weights, jets)
+            smallest = min(smallest, _eliminate(robot, table, s, i, weights, width))
+    if o.pair[s] == 1:
+        _hold(F, 6 + top, width + top, f.held)
+        return smallest  # its wrench goes home with the other half
+    for r in range(6):
+        for c in range(width):
+            B[p.segment[s, PARENT], r, c] += F[r, c]
     return smallest
 
 
@@ -154,54 +134,51 @@ def _hold(F, rows, width, held):
 
 
 @inner
-def _add_slope(h, phi, bend, first, component, place, live, weight, width, F):
+def _add_slope(robot, table, g, weight, width):
     """H += φᵀ h φ of one quadrature point, between coordinates that are in the front."""
+    p, w = unpack(robot)
+    o, f = unpack_front(table)
+    h, phi, bend = w.slope[g], p.point_phi[g], p.point_bend[g]
+    first, component = p.block[p.point_block[g], 0], p.component
     if is_none(h):
         return
     for slot in range(6):
         for i in range(bend[3 * slot], bend[3 * slot + 1]):
             a, left = first + i, weight * phi[i - bend[3 * slot + 2]]
-            if live[place[a]] != a:
+            if f.live[o.place[a]] != a:
                 continue
-            row = F[6 + place[a]]
+            row = f.front[6 + o.place[a]]
             for other in range(6):
                 for k in range(bend[3 * other], bend[3 * other + 1]):
                     b = first + k
-                    if live[place[b]] == b:
-                        row[width + place[b]] += left * h[component[a], component[b]] * phi[k - bend[3 * other + 2]]
+                    if f.live[o.place[b]] == b:
+                        row[width + o.place[b]] += left * h[component[a], component[b]] * phi[k - bend[3 * other + 2]]
 
 
 @inner
-def _interval(
-    i, before, moments, operations, pair, beta, linear, active, jets, weights, r, pose, eta, acc, force, column, dual,
-    cs, maps, z, bar, dbar, v, hessian, kept, spread, turned,
-):
-    """World columns of an interval: z into ``kept``, with weighted rates into ``spread``; Hessian; w₀ coad(z) F."""
-    last = 3 * (moments + operations - 1)
-    columns(moments, operations, pair, beta, linear, active, r, jets, column)
-    dual_stumpff(r, last, jets, cs, dual)
-    world_map(pose, eta, acc, before, r, last, dual, jets, maps)
-    world_columns(maps, column, last, active[0] * moments, jets, z)
-    wrench_to_body(pose, before, force, i + 1, v, 0)
-    curvature(moments, operations, pair, beta, linear, active, r, column, dual, cs, bar, dbar, v, hessian)
-    w0, w1, w2 = weights[0], weights[1], weights[2]
-    for a in range(active[0] * moments):
-        za, ua = z[a], spread[a]
-        for k in range(6):
-            kept[a, k] = za[0, k]
-            ua[k] = w0 * za[0, k]
-            turned[a, k] = 0.0
-        if jets == 3:
-            for k in range(6):
-                ua[6 + k] = w0 * za[1, k] + w1 * za[0, k]
-                ua[12 + k] = w0 * za[2, k] + 2.0 * w1 * za[1, k] + w2 * za[0, k]
-        add_coad(turned, a, w0, za, 0, force, i + 1)
+def _interval(robot, table, s, i, weights, jets):
+    """Columns z of an interval, with weighted rates into Front.spread; work.hessian; Front.turned = w₀ coad(z) F."""
+    p, w = unpack(robot)
+    _, f = unpack_front(table)
+    before, force = i if i > p.segment[s, START] else p.segment[s, PARENT], six(w.force[i + 1])
+    interval_columns(robot, s, i, before, jets)
+    curvature(robot, s, i, before)
+    for a in range(p.active[s, 0] * p.poly_size[p.segment[s, POLYNOMIAL], 0]):
+        z = six(w.local[a, 0])
+        put(f.column[i, a], z)
+        spread(w.local[a], weights, jets, f.spread[i, a])
+        put(f.turned[a], scaled(weights[0], coad(z, force)))
 
 
 @inner
-def _pass(F, rows, width, columns, strains, moments, w0, own, low, phi, place, z, u, hessian, turned, ahead, across):
+def _pass(robot, table, s, i, w0, width):
     """The front at the end of an interval becomes the one at its start."""
-    local = strains * moments
+    p, w = unpack(robot)
+    o, f = unpack_front(table)
+    strains, moments = p.active[s, 0], p.poly_size[p.segment[s, POLYNOMIAL], 0]
+    F, rows, columns, local = f.front, 6 + o.top[s], width + o.top[s], strains * moments
+    own, low, phi, place, z, u = o.own[i], o.low[i], p.phi[i], o.place, f.column[i], f.spread[i]
+    hessian, turned, ahead, across = w.hessian, f.turned, f.ahead, f.across
     # [Q; H] += [P; E] u φ
     for r in range(rows):
         row, out = F[r], ahead[r]
@@ -246,8 +223,12 @@ def _pass(F, rows, width, columns, strains, moments, w0, own, low, phi, place, z
 
 
 @inner
-def _add_laws(leaving, place, block, given, live, top, width, law, K, D, friction, stop, rotor, q, weights, jets, F):
+def _add_laws(robot, table, s, i, q, weights, jets):
     """Elasticity, damping and what else acts on the coordinates that leave, between them and with those that stay."""
+    p, _ = unpack(robot)
+    o, f = unpack_front(table)
+    leaving, place, block, live, F = o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.block, f.live, f.front
+    top, width, law, K, D = o.top[s], 6 * jets, p.law, p.K_elastic, p.D_elastic
     w0, w1 = weights[0], weights[1]
     for j in range(leaving.size):
         k = leaving[j]
@@ -256,7 +237,7 @@ def _add_laws(leaving, place, block, given, live, top, width, law, K, D, frictio
             other = block[k] + low + c
             if live[place[other]] == other:
                 F[6 + at, width + place[other]] += w0 * K[k, c] + w1 * D[k, c]
-        F[6 + at, width + at] += coordinate_slope(k, friction, stop, rotor, q, weights, jets)
+        F[6 + at, width + at] += coordinate_slope(k, p.friction, p.stop, p.rotor, q, weights, jets)
     for j in range(leaving.size):
         live[place[leaving[j]]] = -1
     for j in range(leaving.size):
@@ -267,27 +248,30 @@ def _add_laws(leaving, place, block, given, live, top, width, law, K, D, frictio
             if other >= 0 and law[other, 0] <= k - block[k] and k - block[k] < law[other, 1]:
                 back = k - block[k] - law[other, 0]
                 F[6 + c, width + at] += w0 * K[other, back] + w1 * D[other, back]
-        if given[k] == 1:
+        if o.given[k] == 1:
             for c in range(width + top):
                 F[6 + at, c] = 0.0
             F[6 + at, width + at] = 1.0 if jets == 1 or weights[2] == 0.0 else weights[2]
 
 
 @inner
-def _eliminate(
-    leaving, place, given, scale, size, weights, top, width, alone, moved, F, spare, nature, factor, pivot, answer, load
-):
+def _eliminate(robot, table, s, i, weights, width):
     """Solve for the coordinates that leave, and take them out of the front; smallest pivot, relative."""
+    p, _ = unpack(robot)
+    o, f = unpack_front(table)
+    leaving, group, place, size = o.leave_at[o.leave[i] : o.leave[i + 1]], o.group[i], o.place, o.size
+    F, scale, top, alone = f.front, o.scale[6 * p.free[0] :], o.top[s], o.alone[i] == 1
+    factor, pivot, answer, load = f.factor[group], f.pivot[group], f.answer[group], f.load[group]
     count = leaving.size
     known = width if alone else width + top
     most = size[1] * weights[0]
     for x in range(count):
-        row, s = F[6 + place[leaving[x]]], scale[leaving[x]]
+        row, unit_of = F[6 + place[leaving[x]]], scale[leaving[x]]
         for y in range(count):
-            factor[x, y] = s * row[width + place[leaving[y]]] * scale[leaving[y]]
+            factor[x, y] = unit_of * row[width + place[leaving[y]]] * scale[leaving[y]]
             most = max(most, abs(factor[x, y]))
         for c in range(known):
-            answer[x, c] = s * row[c]
+            answer[x, c] = unit_of * row[c]
         if not alone:
             for y in range(count):
                 answer[x, width + place[leaving[y]]] = 0.0
@@ -297,11 +281,11 @@ def _eliminate(
         for r in range(6 + top):
             load[r, x] = F[r, width + place[leaving[x]]]
     if width == 6:
-        _judge(leaving, given, scale, most, factor, answer, load, spare, nature)
+        _judge(table, leaving, scale, group, most)
     smallest = _factor(factor, count, pivot)
     if not smallest > 0.0:
         return 0.0
-    if moved or not alone:
+    if o.moved[s] == 1 or i > p.segment[s, START] or not alone:
         _apply(factor, count, pivot, answer, known)
         for x in range(count):
             for c in range(known):
@@ -324,8 +308,10 @@ def _eliminate(
 
 
 @inner
-def _judge(leaving, given, scale, most, H, E, Q, spare, nature):
+def _judge(table, leaving, scale, group, most):
     """Whether the matrix is symmetric and positive definite as far as these coordinates tell."""
+    o, f = unpack_front(table)
+    H, E, Q, spare, nature, given = f.factor[group], f.answer[group], f.load[group], f.spare, f.nature, o.given
     count = leaving.size
     for x in range(count):
         free = given[leaving[x]] == 0

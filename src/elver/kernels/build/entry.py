@@ -182,18 +182,18 @@ def shoot_statics(*arguments: Any) -> None:
 
 
 def carry_columns(*arguments: Any) -> None:
-    """:func:`elver.kernels.one_rod.static_shoot.carry_columns`."""
-    _later("shoot", "one_rod.static_shoot.carry_columns")(*arguments)
+    """:func:`elver.kernels.one_rod.nodes.carry_columns`."""
+    _later("shoot", "one_rod.nodes.carry_columns")(*arguments)
 
 
 def join_segments(*arguments: Any) -> None:
-    """:func:`elver.kernels.one_rod.static_shoot.join_segments`."""
-    _later("shoot", "one_rod.static_shoot.join_segments")(*arguments)
+    """:func:`elver.kernels.one_rod.nodes.join_segments`."""
+    _later("shoot", "one_rod.nodes.join_segments")(*arguments)
 
 
 def move_nodes(*arguments: Any) -> None:
-    """:func:`elver.kernels.one_rod.static_shoot.move_nodes`."""
-    _later("shoot", "one_rod.static_shoot.move_nodes")(*arguments)
+    """:func:`elver.kernels.one_rod.nodes.move_nodes`."""
+    _later("shoot", "one_rod.nodes.move_nodes")(*arguments)
 
 
 @cache

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import os
+import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,7 +20,7 @@ from elver.words import describe
 
 __all__ = [
     "BadInput", "CannotWrite", "ElverWarning", "Interrupted", "NotConverged", "UnitWarning", "as_path", "describe",
-    "expect", "finite", "non_negative", "positive", "refused", "shape_of",
+    "expect", "finite", "non_negative", "positive", "refused", "shape_of", "warn",
 ]  # fmt: skip
 
 _Value = TypeVar("_Value")
@@ -61,6 +63,14 @@ class CannotWrite(OSError):
     """A file could not be written: a full disk, a quota, a limit; ``result`` holds what was computed until then."""
 
     result: Any = None
+
+
+def warn(message: str, category: type[Warning] = ElverWarning) -> None:
+    """Warn at the line outside of the library that led here."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "elver":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def positive(name: str, value: Any, unit: str) -> float:

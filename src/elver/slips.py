@@ -8,10 +8,8 @@ decades. Where nothing real could be meant the value is refused; else :class:`Un
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 
-from elver.errors import BadInput, UnitWarning
+from elver.errors import BadInput, UnitWarning, warn
 
 __all__ = [
     "ask", "ask_of_angle", "ask_of_area", "ask_of_density", "ask_of_fluid", "ask_of_gravity", "ask_of_material",
@@ -32,11 +30,8 @@ _STRONGEST = 500.0  # m/s², fifty times the earth's
 
 
 def ask(message: str) -> None:
-    """Warn of what is probably a slip, at the line outside of the library that led here."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "elver":
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, UnitWarning, stacklevel=level)
+    """Warn of what is probably a slip."""
+    warn(message, UnitWarning)
 
 
 def ask_of_material(young: float, density: float) -> None:

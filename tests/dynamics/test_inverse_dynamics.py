@@ -13,6 +13,7 @@ from elver.dynamics.core import Core
 from elver.dynamics.forward import forward_dynamics
 from elver.dynamics.quantities import energy, inverse_dynamics, mass_matrix, momentum, poses, tangent_inverse_dynamics
 from elver.dynamics.states import arrays
+from elver.kernels.tree.program import laws_of
 from elver.lie import se3, so3
 from elver.system import System
 
@@ -121,7 +122,7 @@ def test_power_balance(tools, foundation):
     rates = np.concatenate([state.eta, state.q_dot]) if system.free else state.q_dot
     supplied = inverse_dynamics(system, state, INPUTS) @ rates
     stored = tools.difference(lambda t: energy(system, tools.along(state, t)).total)
-    dissipated = state.q_dot @ assembly_of(system).program.D_elastic @ state.q_dot
+    dissipated = state.q_dot @ laws_of(assembly_of(system).program)[1] @ state.q_dot
 
     g = poses(system, state)
     g_dot = tools.difference(lambda t: poses(system, tools.along(state, t)))
@@ -169,7 +170,7 @@ def test_lagrange_equations(tools):
 
     rate = tools.difference(lambda t: generalized_momentum(tools.along(state, t)))
     slope = [tools.difference(lambda h, d=d: lagrangian(state.with_(q=state.q + h * d))) for d in eye]
-    damping = assembly_of(system).program.D_elastic @ state.q_dot
+    damping = laws_of(assembly_of(system).program)[1] @ state.q_dot
     R = inverse_dynamics(system, state)
     assert largest(R - (rate - slope + damping)) <= 1e-6 * largest(R)
 

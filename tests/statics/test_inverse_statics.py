@@ -117,3 +117,30 @@ def test_a_system_without_actuators_says_what_to_give():
     system = ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity()])
     with pytest.raises(ev.BadInput, match=r"no actuator; .*by="):
         ev.inverse_statics(system, position=(0.1, 0.1, None))
+
+
+def test_an_answer_that_falls_is_told():
+    # a pendulum upright: without torque in balance, and unstable since its weight lowers the potential either way
+    bob = ev.RigidBody(mass=1.0, inertia=1e-3 * np.eye(3), centre=(0.5, 0.0, 0.0), name="bob")
+    hinge = ev.Revolute("world", bob, axis="y", name="hinge")
+    system = ev.System(ev.Mechanism([hinge]), [ev.Motor(hinge, name="motor")], [ev.Gravity()])
+    with pytest.warns(ev.ElverWarning, match=r"unstable: a motion of hinge.* grows.*no stable shape") as caught:
+        answer = ev.inverse_statics(system, orientation=[[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]],
+                                    part=bob, orientation_axes="y", guess=None)
+    assert answer.inputs["motor"] == pytest.approx(0.0, abs=1e-7)
+    assert answer.equilibrium.stable is False
+    # the line that is named is the caller's
+    assert caught[0].filename == __file__
+
+
+def test_an_answer_that_falls_leads_to_one_that_stands():
+    """Lifted in its plane this soft arm falls over sideways; what it falls to reaches the height, too."""
+    silicone = ev.Material(young=1.0e6, poisson=0.45, density=1070.0)
+    arm = ev.Rod(0.4, ev.Circle(8e-3), silicone, ev.Legendre(bending=3, torsion=1), name="arm")
+    tendon = ev.Tendon(arm, ev.parallel(z=6e-3), name="tendon")
+    system = ev.System(ev.Mechanism.clamped(arm), [tendon], [ev.Gravity()])
+    answer = ev.inverse_statics(system, position=(None, None, -0.1))
+    assert answer.equilibrium.stable is True
+    assert answer.equilibrium.tip[2, 3] == pytest.approx(-0.1, abs=1e-9)
+    again = ev.equilibrium(system, answer.inputs, answer.equilibrium)
+    assert again.tip == pytest.approx(answer.equilibrium.tip, abs=1e-8)

@@ -19,7 +19,6 @@ Theory: docs/theory/actuation.md, eq. (wave).
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from numpy.typing import ArrayLike
 from elver.actuation.imposed import Imposed
 from elver.actuation.muscle import Muscle
 from elver.actuation.signals import Sine, SmoothSignal, check_ramp, check_smooth
-from elver.errors import BadInput, ElverWarning, finite, positive
+from elver.errors import BadInput, finite, positive, warn
 from elver.mechanism import Joint
 from elver.mechanism.coordinates import choose, owner, unit_of
 from elver.rods import Rod
@@ -239,11 +238,9 @@ def rod_gait(
     q = np.linalg.lstsq(Phi, shapes, rcond=None)[0]
     left, size = np.linalg.norm(Phi @ q - shapes), np.linalg.norm(shapes)
     if left > _COARSE * size:
-        warnings.warn(
+        warn(
             f"gait of {rod.name!r}: {_count(rod.counts[component], 'function')} of {strain} leave "
             f"{100.0 * left / size:.0f} % of the wave out; give the rod's basis more of them, or take a longer wave",
-            ElverWarning,
-            stacklevel=2,
         )
     drives = Imposed.all(rod)
     inputs: dict[Imposed, float | Sine] = dict.fromkeys(drives, 0.0)

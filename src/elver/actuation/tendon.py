@@ -14,7 +14,6 @@ Theory: docs/theory/actuation.md, eq. (tendon), (tendon-length), (span), (spool)
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation.paths import Path
-from elver.errors import BadInput, ElverWarning, UnitWarning, finite, positive
+from elver.errors import BadInput, ElverWarning, UnitWarning, finite, positive, warn
 from elver.mechanism import Frame, as_frame
 from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths, check_interval, check_name
@@ -115,13 +114,12 @@ class Routed:
                 of_rod = f" of {rod.name!r}" if len(self.rods) > 1 else ""
                 far = radius[worst] > 0.5 * rod.length and outside[worst] > 50.0
                 question = f": millimetres? write {1e-3 * radius[worst]:g}" if far else ""
-                warnings.warn(
+                warn(
                     f"{label} runs {radius[worst]:g} m from the axis{of_rod} at s = {s[worst]:g} m, outside "
                     f"{border}{question}; "
                     "it is computed as given: check the path, or state the radius of the disks that carry it "
                     f"with reach={radius.max():g}",
                     UnitWarning if far else ElverWarning,
-                    stacklevel=5,
                 )
 
     # Where it runs ------------------------------------------------------------------------------------------

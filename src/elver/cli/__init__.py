@@ -16,16 +16,19 @@ from typer.core import TyperGroup
 
 from elver.cli import export, report, view
 from elver.cli.model_commands import add_model_commands
+from elver.cli.notes import warnings_as_notes
 
 __all__ = ["app", "main"]
 
 
 class _Commands(TyperGroup):
-    """Turns the errors of the library into one red line and an exit code; other errors are ours to see."""
+    """Turns the errors of the library into one red line and an exit code, its warnings into yellow ones; other errors
+    are ours to see."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings_as_notes():
+                return super().invoke(ctx)
         except KeyboardInterrupt as error:
             _complain("interrupted", str(error).replace(".result and in ", ""))
             raise typer.Exit(130) from None

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tomllib
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from elver.errors import BadInput, ElverWarning
+from elver.cli.notes import warnings_as_notes
+from elver.errors import BadInput
 
-__all__ = ["changes_of", "check_file", "print_schema", "told_warnings", "words_of_study", "words_of_system"]
+__all__ = ["changes_of", "check_file", "print_schema", "words_of_study", "words_of_system"]
 
 
 def check_file(file: Path, settings: Sequence[str], *, as_json: bool = False, outside: bool = False) -> None:
     """Print what a model file describes."""
     from elver.io.toml_model import load_model
 
-    with told_warnings() as heard:
+    with warnings_as_notes() as heard:
         model = load_model(file, changes=changes_of(settings), outside=outside)
     lines = [*words_of_system(model.system), *words_of_study(model.study)]
     if as_json:
@@ -55,27 +54,6 @@ def changes_of(settings: Sequence[str]) -> dict[str, Any]:
         except (tomllib.TOMLDecodeError, RecursionError):
             changes[key.strip()] = text.strip()
     return changes
-
-
-@contextlib.contextmanager
-def told_warnings() -> Iterator[list[str]]:
-    """Warnings of the library inside the block become one yellow line each."""
-    heard: list[str] = []
-    console = Console(stderr=True, highlight=False)
-
-    def tell(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        if issubclass(category, ElverWarning):
-            heard.append(str(message))
-            console.print("[bold yellow]note[/bold yellow]: ", end="")
-            console.print(str(message), style="yellow", soft_wrap=True, markup=False)
-        else:
-            before(message, category, *rest, **more)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", ElverWarning)
-        before = warnings.showwarning
-        warnings.showwarning = tell
-        yield heard
 
 
 def words_of_system(system: Any) -> list[str]:

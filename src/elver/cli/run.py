@@ -17,7 +17,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from elver.cli.check import changes_of, told_warnings
+from elver.cli.check import changes_of
+from elver.cli.notes import warnings_as_notes
 from elver.errors import BadInput
 from elver.io.toml_model import ContinuationStudy, Model, SimulationStudy, load_model
 
@@ -30,7 +31,7 @@ def run_file(
     file: Path, out: Path | None, settings: Sequence[str], *, as_json: bool = False, outside: bool = False
 ) -> None:
     """Do the study of a model file."""
-    with told_warnings() as heard:
+    with warnings_as_notes() as heard:
         model = load_model(file, changes=changes_of(settings), outside=outside)
         if model.study is None:
             raise BadInput(
@@ -78,7 +79,7 @@ def equilibrium_of_file(
     file: Path, out: Path | None, settings: Sequence[str], *, as_json: bool = False, outside: bool = False
 ) -> None:
     """Print the state at rest of a model file."""
-    with told_warnings() as heard:
+    with warnings_as_notes() as heard:
         model = load_model(file, changes=changes_of(settings), outside=outside)
         result = {"model": str(file), **_equilibrium(model, out and _target(file, out)), "warnings": heard}
     if as_json:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation import Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
+from elver.dynamics.bands import SLOTS, Near, law_bands, project, stacked, windows
 from elver.dynamics.own import Own, own_functions
-from elver.dynamics.segments import RodFrames, Segments, floats, ints, windows
+from elver.dynamics.segments import RodFrames, Segments, floats, ints
 from elver.dynamics.structure import (
     REMEDY,
     Layout,
@@ -157,12 +159,10 @@ class _Arrays:
         self.strip_owner: list[Morison | Lighthill] = []
         self.drag_owner: list[Rod] = []
         self.own = own_functions(system)
-        most = max((count for _, count in system.blocks.values()), default=0)
-        self.most, self.index = most, system.input_index
-        self.on_joints = _joint_loads(system, most)
-        self.points = _points(system, tree, most, *self.on_joints[:2])
+        self.index = system.input_index
+        self.on_joints, self.points = _joint_loads(system), _points(system, tree)
         self.closures, self.spans = closures_of(system, tree), spans_of(system, tree)
-        self.found: dict[str, Any] = {"free": ints([system.free]), **tree.strains(most), **tree.polynomials()}
+        self.found: dict[str, Any] = {"free": ints([system.free]), **tree.strains(), **tree.polynomials()}
 
     def on_frames(self, damped: tuple[str, ...]) -> None:
         """Inertia, weight, wrenches, friction and water at frames; sizes of the unknowns."""
@@ -199,7 +199,8 @@ class _Arrays:
     def on_coordinates(self) -> None:
         """Laws of rods and joints, tendons, muscles, motors and imposed motions."""
         system = self.system
-        (K, D, rest, friction, stop, rotor), points = self.on_joints, self.points
+        (stiffness, viscous, rest, friction, stop, rotor), points = self.on_joints, self.points
+        law, K, D = _laws(system, points, stiffness, viscous, self.tree.least("K_elastic", 1))
         tendons = _tendons(system, points)
         motors = [a for a in system.actuators if isinstance(a, Muscle | Motor)]
         force = _forces(system, motors, points)
@@ -207,7 +208,7 @@ class _Arrays:
         cables, places = len(tendons["input"]), points.ds.size
         self.found |= {
             "block": ints(_blocks(system, K, D, friction[:, 0], stop[:, 2], rotor)).reshape(-1, 3),
-            "law": ints(_filled((K != 0.0) | (D != 0.0))),
+            "law": law,
             "K_elastic": K,
             "D_elastic": D,
             "spring_rest": rest,
@@ -277,8 +278,10 @@ def _forces(system: System, motors: Sequence[Muscle | Motor], points: _Points) -
         else:
             first, count = system.blocks[a.rod]
             here, s = points.of(a.rod)
-            stress = a.stress(s)[:, a.rod.component]
-            row[first : first + count] = np.einsum("g,gk,gk->k", points.ds[here], points.phi[here, :count], stress)
+            stress = points.ds[here, None] * a.stress(s)
+            free = [c for c in range(6) if a.rod.counts[c]]
+            parts = zip(free, points.functions[a.rod], strict=True)
+            row[first : first + count] = np.concatenate([project(f, a.rod.counts[c], stress[:, c]) for c, f in parts])
     return force
 
 
@@ -311,9 +314,10 @@ class _Points:
     s: Array
     ds: Array
     block: Sequence[int]
-    phi: Array  # (points, most coordinates of a block)
+    functions: dict[Rod, list[Near]]  # of each free strain
+    phi: Array  # (points, most): all of them
     rest: Array  # (points, 6)
-    bend: NDArray[np.int64]  # (points, 12) first and end of what is not zero in phi, for each free strain
+    bend: NDArray[np.int64]  # (points, 18) windows of phi
     softest: Array  # J, of each rod: least stiffness of a free strain times what of it is a large change
 
     def of(self, rod: Rod) -> tuple[slice, Array]:
@@ -321,54 +325,83 @@ class _Points:
         return self.at[rod], self.s[self.at[rod]]
 
 
-def _points(system: System, tree: Segments, most: int, K: Array, D: Array) -> _Points:
-    """Quadrature points; the elasticity and damping of the rods is added to ``K`` and ``D``."""
+def _points(system: System, tree: Segments) -> _Points:
+    """Quadrature points."""
     at: dict[Rod, slice] = {}
-    s, ds, phi, rest = [np.zeros(0)], [np.zeros(0)], [np.zeros((0, max(most, 1)))], [np.zeros((0, 6))]
+    s, ds, rest = [np.zeros(0)], [np.zeros(0)], [np.zeros((0, 6))]
     block: list[int] = []
-    bend = [np.zeros((0, 12), dtype=np.int64)]
+    functions: dict[Rod, list[Near]] = {}
+    phi, bend = [], [np.zeros((0, 3 * SLOTS), dtype=np.int64)]
     softest: list[float] = []
     numbers = {part: k for k, part in enumerate(system.blocks)}
     for rod in system.mechanism.rods:
         grid = tree.grids[rod]
         here, weights = grid.s[grid.quadrature], grid.weights[grid.quadrature]
-        first, n = system.blocks[rod]
-        Phi = rod.functions(here)
+        functions[rod] = rod.local_functions(here)
+        found = windows([(near, values[:, None]) for near, values in functions[rod]], _starts(rod))
+        bend.append(found[0])
+        phi.append(found[1][:, 0])
         H = rod.stiffness(here)
-        stiffness = _modal_stiffness(rod, here, weights, Phi)
         softest.append(np.min(H[:, rod.component] * np.where(rod.component < 3, 1.0 / rod.length, rod.length)))
-        K[first : first + n, :n] += stiffness
-        D[first : first + n, :n] += rod.material.damping * stiffness
         at[rod] = slice(len(block), len(block) + here.size)
         s.append(here)
         ds.append(weights)
         block += [numbers[rod]] * here.size
-        phi.append(np.hstack([Phi, np.zeros((here.size, max(most, 1) - n))]))
         rest.append(rod.rest_strain(here))
-        starts = np.concatenate([[0], np.cumsum([count for count in rod.counts if count])]).astype(int).tolist()
-        bend.append(windows(Phi != 0.0, starts))
     return _Points(
-        at, np.concatenate(s), np.concatenate(ds), block, np.concatenate(phi), np.concatenate(rest),
-        np.concatenate(bend), np.array(softest),
+        at, np.concatenate(s), np.concatenate(ds), block, functions,
+        stacked(phi, len(block), tree.least("point_phi", 1)), np.concatenate(rest), np.concatenate(bend),
+        np.array(softest),
     )  # fmt: skip
 
 
-def _modal_stiffness(rod: Rod, s: Array, weights: Array, Phi: Array) -> Array:
-    """∫ Φᵀ Bᵀ 𝓗 B Φ ds, (n, n); sums in one order everywhere, which BLAS does not promise."""
-    stiffness = np.zeros((rod.n, rod.n))
-    owners = {c: rod.component == c for c in sorted(set(rod.component.tolist()))}
+def _starts(rod: Rod) -> list[int]:
+    """First coordinate of each free strain."""
+    return [0, *accumulate(count for count in rod.counts if count)]
+
+
+def _laws(
+    system: System, points: _Points, stiffness: Array, viscous: Array, least: Sequence[int]
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """Windows of the laws of all coordinates, (n, 2), elasticity and damping there, (n, most)."""
+    first, K, D = [np.zeros(0, dtype=np.int64)], [], []
+    for part, (start, count) in system.blocks.items():
+        if isinstance(part, Rod):
+            low, band = _modal_stiffness(part, points)
+            damped = part.material.damping * band
+        else:
+            own = slice(start, start + count)
+            low, band, damped = np.arange(count), stiffness[own, None], viscous[own, None]
+        first.append(low)
+        K.append(band)
+        D.append(damped)
+    elastic, damping, low = stacked(K, system.n, least), stacked(D, system.n, least), np.concatenate(first)
+    reach = _filled((elastic != 0.0) | (damping != 0.0))
+    return np.stack([low, low + reach[:, 1]], axis=1), elastic, damping
+
+
+def _modal_stiffness(rod: Rod, points: _Points) -> tuple[NDArray[np.int64], Array]:
+    """∫ Φᵀ Bᵀ 𝓗 B Φ ds without what is zero everywhere: first coordinate of each row (n,), columns (n, most)."""
+    here, s = points.of(rod)
+    weights, starts = points.ds[here], _starts(rod)
+    strains = [c for c, count in enumerate(rod.counts) if count]
     if rod.law is None:
         H = rod.stiffness(s)
-        for c, own in owners.items():
-            stiffness[np.ix_(own, own)] = np.einsum("g,gi,gk->ik", weights * H[:, c], Phi[:, own], Phi[:, own])
-        return stiffness
-    full = rod.section_stiffness(s)
-    for c, own in owners.items():
-        for d, other in owners.items():
+        parts = [
+            law_bands(functions, rod.counts[c], weights * H[:, c])
+            for c, functions in zip(strains, points.functions[rod], strict=True)
+        ]
+        first = np.concatenate([start + low for start, (low, _) in zip(starts, parts, strict=False)])
+        return first, stacked([columns for _, columns in parts], rod.n, (1,))
+    full, Phi = rod.section_stiffness(s), rod.functions(s)
+    stiffness = np.zeros((rod.n, rod.n))
+    for c in strains:
+        for d in strains:
             if np.any(full[:, c, d]):
+                own, other = rod.component == c, rod.component == d
                 blocks = np.einsum("g,gi,gk->ik", weights * full[:, c, d], Phi[:, own], Phi[:, other])
                 stiffness[np.ix_(own, other)] = blocks
-    return stiffness
+    return np.zeros(rod.n, dtype=np.int64), stiffness
 
 
 def _filled(used: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -387,27 +420,27 @@ def _blocks(system: System, *laws: Array) -> list[tuple[int, int, bool]]:
     ]
 
 
-def _joint_loads(system: System, most: int) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Springs, friction, stops and rotors of joints: K, D (n, most), rest, friction and stop rows, rotor inertia."""
+def _joint_loads(system: System) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Springs, friction, stops and rotors: stiffness, viscous damping, rest, friction and stop rows, rotor inertia."""
     n = system.n
-    K, D = np.zeros((n, max(most, 1))), np.zeros((n, max(most, 1)))
-    rest, friction, stop, rotor = np.zeros(n), np.zeros((n, 2)), np.zeros((n, 3)), np.zeros(n)
+    stiffness, viscous, rest, rotor = (np.zeros(n) for _ in range(4))
+    friction, stop = np.zeros((n, 2)), np.zeros((n, 3))
     friction[:, 1] = 1.0
     for load in system.loads:
         if not isinstance(load, OnJoint):
             continue
         k = system.coordinates(load.joint).start + load.index
         if isinstance(load, JointSpring):
-            K[k, load.index] += load.stiffness
+            stiffness[k] += load.stiffness
             rest[k] = load.rest
         elif isinstance(load, JointFriction):
-            D[k, load.index] += load.viscous
+            viscous[k] += load.viscous
             friction[k] = load.dry, load.speed
         elif isinstance(load, JointStop):
             stop[k] = load.lower, load.upper, load.stiffness
         else:
             rotor[k] = load.inertia
-    return K, D, rest, friction, stop, rotor
+    return stiffness, viscous, rest, friction, stop, rotor
 
 
 def _loads(system: System, tree: Segments) -> dict[str, list[Any]]:

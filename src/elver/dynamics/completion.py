@@ -5,7 +5,6 @@ Theory: docs/theory/loops.md, eq. (dropped-row).
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from elver.actuation import SpooledTendon, Tendon
 from elver.dynamics.states import arrays
-from elver.errors import BadInput, ElverWarning
+from elver.errors import BadInput, warn
 from elver.kernels.build import entry
 from elver.lie import se3
 
@@ -148,20 +147,16 @@ class _Rows:
 
 def _warn(kernels: Core, dropped: list[str], shared: list[str]) -> None:
     if shared:
-        warnings.warn(
+        warn(
             f"redundant once the loops are closed: {', '.join(shared)} hold what is held "
             "already; motions are not affected, but such forces are shared and not determined",
-            ElverWarning,
-            stacklevel=5,
         )
     if dropped:
         of_holds = any(name.split("/")[0] in kernels.system.mechanism.hold_names for name in dropped)
-        warnings.warn(
+        warn(
             f"redundant: {', '.join(dropped)} hold what is held already (a planar rod or loop stays in its plane); "
             "they are dropped and their reactions reported as 0"
             + (": leave them free (None) to silence this" if of_holds else ", which changes no motion"),
-            ElverWarning,
-            stacklevel=5,
         )
 
 

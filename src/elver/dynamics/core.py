@@ -39,7 +39,7 @@ from elver.kernels.march.memory import (
 from elver.kernels.march.passage import Passage, words_of
 from elver.kernels.tree.articulated import Sweep, sweep_for
 from elver.kernels.tree.front import Front, Order, front_for, front_types, order_of
-from elver.kernels.tree.program import Program, work_for
+from elver.kernels.tree.program import Program, laws_of, work_for
 from elver.mechanism import Driven
 from elver.rods import Spectral
 from elver.system import System
@@ -243,11 +243,7 @@ class Core:
     @cached_property
     def elastic(self) -> Array:
         """Stiffness of rods and joint springs, (n, n)."""
-        K = np.zeros((self.n, self.n))
-        for first, count, _ in self.program.block:
-            own = slice(first, first + count)
-            K[own, own] = self.program.K_elastic[own, :count]
-        return K
+        return laws_of(self.program)[0]
 
     @property
     def tied(self) -> bool:

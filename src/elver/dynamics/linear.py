@@ -7,7 +7,6 @@ Theory: docs/theory/recursion.md, eq. (tangent).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,7 +18,7 @@ from elver.dynamics.core import Core, core
 from elver.dynamics.quantities import tangent_inverse_dynamics
 from elver.dynamics.states import arrays
 from elver.environment import FrameLoad
-from elver.errors import BadInput, ElverWarning
+from elver.errors import BadInput, warn
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import listed
 
@@ -162,12 +161,10 @@ def _check_balance(kernels: Core, rows: Array) -> None:
     if work.size and work[worst] > _BALANCED * kernels.assembly.energy:
         base = [f"base/{kind}_{axis}" for kind in ("rotation", "position") for axis in "xyz"] if system.free else []
         name, part = [*base, *system.coordinate_names][worst], work[worst] / kernels.assembly.energy
-        warnings.warn(
+        warn(
             f"linearize, modes: the state is not in balance under these inputs: {part:.2g} EI/L ({work[worst]:.2g} J) "
             f"of work over a unit change of {name}; give the Equilibrium itself, modes(equilibrium(system, inputs)), "
             "or the inputs that hold the state",
-            ElverWarning,
-            stacklevel=3,
         )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from elver.actuation import ActiveStress, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
+from elver.dynamics.bands import SLOTS, Near, stacked, windows
 from elver.dynamics.lie_schemes import JOINT, LieScheme, lie_scheme
 from elver.dynamics.structure import Structure
 from elver.environment import (
@@ -64,9 +65,10 @@ class Segments:
     def __init__(self, system: System, structure: Structure | None = None, *, apart: bool = False) -> None:
         self.system, self.structure, self.apart = system, structure, apart
         self.segments: list[tuple[int, int, int, int, int, int]] = []
-        self.active: list[tuple[list[int], list[int]]] = []  # free strains, first own coordinate of each
+        self.active: list[list[int]] = []  # free strains of each segment
         self.rest: list[Array] = []  # per segment (intervals, moments, 6)
-        self.phi: list[Array] = []  # per segment (intervals, moments, coordinates)
+        self.bend: list[NDArray[np.int64]] = []  # per segment, windows of the coordinates that bend its intervals
+        self.phi: list[Array] = []  # per segment (intervals, moments, most of a window)
         self.steps: dict[int, Array] = {}  # pose of each offset, by its interval
         self.offsets: list[bool] = []  # which of the places where one may be have one
         self.masses: list[tuple[Any, Array]] = []  # frames, and inertia that is added there
@@ -119,10 +121,11 @@ class Segments:
         if joint.n:
             first = self.system.blocks[joint][0]
             component = [c for factor in joint.motion for c in factor]
-            factors = np.split(np.eye(joint.n), np.cumsum([len(factor) for factor in joint.motion])[:-1])
-            phi = np.array([[sign * own.sum(axis=0)] for own in (factors[::-1] if branch.reverse else factors)])
-            rest = np.zeros((len(phi), 1, 6))
-            at = self._segment(at, rest, phi, first, joint.n, (JOINT, 1), component, list(range(joint.n + 1)))
+            factors = np.repeat(np.arange(len(joint.motion)), [len(factor) for factor in joint.motion])
+            turns = sign * (factors == np.arange(len(joint.motion))[:, None])
+            near = _of_joint(turns[::-1] if branch.reverse else turns)
+            rest = np.zeros((len(turns), 1, 6))
+            at = self._segment(at, rest, windows(near, range(joint.n)), first, joint.n, (JOINT, 1), component)
         self.joints[joint] = before, at
         at = self._offset(at, axes.T @ se3.inverse(child.g), child.shifted or turned, joint.name)
         self._place(child, at)
@@ -142,7 +145,8 @@ class Segments:
 
     def _shift(self, at: int, g: Array) -> int:
         self.steps[self.frames - 1] = g
-        return self._segment(at, np.zeros((1, 1, 6)), np.zeros((1, 1, 0)), 0, 0, (JOINT, 1), [], [0])
+        nothing = np.zeros((1, 3 * SLOTS), dtype=np.int64), np.zeros((1, 1, 0))
+        return self._segment(at, np.zeros((1, 1, 6)), nothing, 0, 0, (JOINT, 1), [])
 
     def _place(self, frame: Frame, at: int) -> None:
         """Put the part of ``frame`` into the tree, its section or body frame at the frame ``at``."""
@@ -154,64 +158,62 @@ class Segments:
         assert isinstance(part, Rod)
         grid, scheme = self.grids[part], lie_scheme(part)
         first, n = self.system.blocks[part]
-        rest, phi = _moments(part, grid.s, scheme)
+        rest, functions = _moments(part, grid.s, scheme)
         active = [c for c in range(6) if part.counts[c]]
-        starts = [0, *accumulate(part.counts[c] for c in active)]
+        bend, phi = windows(functions, [0, *accumulate(part.counts[c] for c in active)])
         own = np.zeros(grid.s.size, dtype=np.int64)
         root = grid.index(frame.s)
         own[root] = at
         if root < grid.s.size - 1:
             begin = self.frames
-            self._segment(at, rest[root:], phi[root:], first, n, (scheme, 1), active, starts)
+            self._segment(at, rest[root:], (bend[root:], phi[root:]), first, n, (scheme, 1), active)
             own[root + 1 :] = np.arange(begin, self.frames)
         if root > 0:
             begin = self.frames
             back = slice(root - 1, None, -1)
-            self._segment(at, rest[back], phi[back], first, n, (scheme, -1), active, starts)
+            self._segment(at, rest[back], (bend[back], phi[back]), first, n, (scheme, -1), active)
             own[back] = np.arange(begin, self.frames)
         self.masses.append((own, (grid.weights[:, None] * part.inertia(grid.s))[:, :, None] * np.eye(6)))
         self.rods[part] = RodFrames(grid.s, grid.weights, own, grid.ends, root)
 
     def _segment(
-        self, parent: int, rest: Array, phi: Array, first: int, count: int,
-        scheme: tuple[LieScheme, int], active: list[int], starts: list[int],
+        self, parent: int, rest: Array, functions: tuple[NDArray[np.int64], Array], first: int, count: int,
+        scheme: tuple[LieScheme, int], active: list[int],
     ) -> int:  # fmt: skip
         """A new segment; returns its last frame."""
         if scheme not in self.schemes:
             self.schemes.append(scheme)
         poly = self.schemes.index(scheme)
         self.segments.append((parent, self.frames - 1, len(rest), first, count, poly))
-        self.active.append((active, starts))
+        self.active.append(active)
         self.rest.append(rest)
-        self.phi.append(phi)
+        self.bend.append(functions[0])
+        self.phi.append(functions[1])
         self.frames += len(rest)
         return self.frames - 1
 
     # Arrays -------------------------------------------------------------------------------------------------
 
-    def strains(self, most: int) -> dict[str, Any]:
+    def least(self, name: str, *sizes: int) -> tuple[int, ...]:
+        """Sizes behind the first that an array has at least: those in the structure, ``sizes`` where none is given.
+
+        What is zero somewhere is a matter of numbers, and so is how many functions are not: few shapes are wider.
+        """
+        return sizes if self.structure is None else self.structure.shape(name)[1:]
+
+    def strains(self) -> dict[str, Any]:
         """Moments of all intervals, padded to one size, and the free strains of all segments."""
         segments, intervals = self.segments, self.frames - 1
-        moments = max((block.shape[1] for block in self.rest), default=1)
-        rest = np.zeros((intervals, moments, 6))
-        phi = np.zeros((intervals, moments, max(most, 1)))
-        bend = np.zeros((intervals, 12), dtype=np.int64)
-        for k, (_, first, count, _, n, _) in enumerate(segments):
-            own, starts, r, f = slice(first, first + count), self.active[k][1], self.rest[k], self.phi[k]
-            rest[own, : r.shape[1]] = r
-            phi[own, : f.shape[1], :n] = f
-            bend[own] = windows(np.any(f != 0.0, axis=1), starts)
+        rest, phi = stacked(self.rest, intervals, (1, 6)), stacked(self.phi, intervals, self.least("phi", 1, 1))
+        bend = np.concatenate([np.zeros((0, 3 * SLOTS), dtype=np.int64), *self.bend])
         fixed = np.zeros((intervals, 4, 3))
         if self.steps:
             at, g = list(self.steps), np.array(list(self.steps.values()))
             rest[at, 0] = se3.log(g)
             fixed[at, :3], fixed[at, 3] = g[:, :3, :3], g[:, :3, 3]
         active = np.zeros((max(len(segments), 1), 7), dtype=np.int64)
-        slot_start = np.zeros_like(active)
-        for k, (strains, starts) in enumerate(self.active):
-            active[k, 0] = len(strains)
-            active[k, 1 : 1 + len(strains)] = strains
-            slot_start[k] = [*starts, *[starts[-1]] * (7 - len(starts))]
+        for k, strains in enumerate(self.active):
+            active[k, : 1 + len(strains)] = len(strains), *strains
         component = np.zeros(self.system.n, dtype=np.int64)
         for part, (first, count) in self.system.blocks.items():
             moved = part.component if isinstance(part, Rod) else [c for factor in part.motion for c in factor]
@@ -219,7 +221,6 @@ class Segments:
         return {
             "active": active,
             "component": component,
-            "slot_start": slot_start,
             "fixed": fixed,
             "rest": rest,
             "phi": phi,
@@ -260,7 +261,7 @@ class Segments:
         if not self.segments[k][4]:
             return 0
         scheme, sign = self.schemes[self.segments[k][5]]
-        return 1 if scheme is JOINT and sign == 1 and max(self.active[k][0]) < 3 else 2
+        return 1 if scheme is JOINT and sign == 1 and max(self.active[k]) < 3 else 2
 
     def rotation_vectors(self) -> list[int]:
         """First coordinate of each rotation vector that may be exchanged for a shorter one of the same rotation.
@@ -354,26 +355,28 @@ def _tied(system: System) -> list[Frame]:
     return frames
 
 
-def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, Array]:
-    """Strain moments of each interval: of the rest strain (intervals, m, 6), of each function (intervals, m, n)."""
+def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, list[Near]]:
+    """Strain moments of each interval: of the rest strain (intervals, m, 6), of the functions of each free strain."""
     h = np.diff(s)
     points = s[:-1, None] + h[:, None] * np.array(scheme.points)
-    shape = (*points.shape, -1)
     C = np.array(scheme.moments)
-    rest = rod.rest_strain(points.ravel()).reshape(shape)
-    phi = rod.functions(points.ravel()).reshape(shape)
-    return np.einsum("i,mj,ijc->imc", h, C, rest), np.einsum("i,mj,ijk->imk", h, C, phi)
+    rest = rod.rest_strain(points.ravel()).reshape(*points.shape, -1)
+    found = []
+    for near, values in rod.local_functions(points.ravel()):
+        at, own = near.reshape(points.shape), values.reshape(*points.shape, -1)
+        first = at.min(axis=1)
+        ahead = at - first[:, None]
+        if ahead.any():  # at the end of an interval, functions of the next element
+            wide = np.zeros((*points.shape, own.shape[2] + int(ahead.max())))
+            np.put_along_axis(wide, ahead[:, :, None] + np.arange(own.shape[2]), own, axis=2)
+            own = wide
+        found.append((first, np.einsum("i,mj,ijk->imk", h, C, own)))
+    return np.einsum("i,mj,ijc->imc", h, C, rest), found
 
 
-def windows(used: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.int64]:
-    """First and end of what is ``used`` in each row between each two of ``starts``, (rows, 12)."""
-    found = np.zeros((len(used), 12), dtype=np.int64)
-    for k, (low, high) in enumerate(pairwise(starts)):
-        own = used[:, low:high]
-        some = own.any(axis=1)
-        found[:, 2 * k] = low + np.where(some, own.argmax(axis=1), 0)
-        found[:, 2 * k + 1] = np.where(some, high - own[:, ::-1].argmax(axis=1), low)
-    return found
+def _of_joint(phi: Array) -> list[Near]:
+    """Angles and shifts of a joint, each a free strain of its own, from (intervals, coordinates)."""
+    return [(np.zeros(len(phi), dtype=np.int64), phi[:, k, None, None]) for k in range(phi.shape[1])]
 
 
 def ints(values: Any) -> NDArray[np.int64]:

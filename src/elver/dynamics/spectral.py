@@ -268,8 +268,9 @@ class SpectralCore(Core):
             work.vector, work.hessian6, work.slope,
         )  # fmt: skip
         strain_tangent(
-            self.coordinates - self.n, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop,
-            p.rotor, p.point_block, p.point_phi, p.tendon_row, a.q, w, jets, work.slope, work.tendon_rate, matrix,
+            self.coordinates - self.n, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.friction, p.stop,
+            p.rotor, p.point_block, p.point_phi, p.point_bend, p.tendon_row, a.q, w, jets, work.slope,
+            work.tendon_rate, matrix,
         )  # fmt: skip
         return matrix
 

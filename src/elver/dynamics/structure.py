@@ -71,7 +71,6 @@ class Layout(NamedTuple):
     path: Ints
     active: Ints
     component: Ints
-    slot_start: Ints
     poly_size: Ints
     poly_pair: Ints
     gravity_input: Ints
@@ -170,6 +169,10 @@ class Structure(Carried):
     shapes: tuple[tuple[int, ...], ...]  # of the values
     dropped: tuple[str, ...] = ()  # closure rows that repeat others
     shared: tuple[str, ...] = ()  # closure rows that repeat others once loops are closed
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Shape of one of the arrays of the values."""
+        return self.shapes[Values._fields.index(name)]
 
     @cached_property
     def _content(self) -> tuple[Any, ...]:

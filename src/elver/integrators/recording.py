@@ -7,7 +7,6 @@ Rows come as the march made them; every one goes through the ledger, each k-th i
 from __future__ import annotations
 
 import time as clock
-import warnings
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from elver.bodies import RigidBody
 from elver.dynamics.core import core
 from elver.dynamics.quantities import observe_states
-from elver.errors import CannotWrite, ElverWarning, NotConverged
+from elver.errors import CannotWrite, NotConverged, warn
 from elver.integrators.adaptive import Adaptive
 from elver.integrators.conserving import Conserving
 from elver.integrators.gauss import Gauss
@@ -55,7 +54,7 @@ def _model(system: System, duration: float) -> dict[str, str]:
         model = dumps(system, duration=duration)
     except Exception as error:  # of functions and classes of the user's, which may do anything
         why = f"simulate: the run is computed, but its model cannot be stored with it: {error}"
-        warnings.warn(why, ElverWarning, stacklevel=4)
+        warn(why)
         return {"model_not_stored": str(error)}
     remember(model, system)
     return {"model": model}

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import time as clock
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from elver.actuation import SpooledTendon
 from elver.dynamics.forward import forward_dynamics
 from elver.dynamics.quantities import overload
-from elver.errors import BadInput, CannotWrite, ElverWarning, Interrupted, NotConverged, expect, finite, positive
+from elver.errors import BadInput, CannotWrite, Interrupted, NotConverged, expect, finite, positive, warn
 from elver.guards import guarded
 from elver.integrators.adaptive import Adaptive
 from elver.integrators.conserving import Conserving
@@ -140,7 +139,7 @@ def simulate(
         record.trouble.result = run
         raise record.trouble
     if verdict.words:
-        warnings.warn(verdict.warning(record.remedy), ElverWarning, stacklevel=2)
+        warn(verdict.warning(record.remedy))
     return run
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.dynamics import nodes, poses
-from elver.errors import BadInput, ElverWarning, NotConverged
+from elver.errors import BadInput, ElverWarning, NotConverged, warn
 from elver.guards import guarded
 from elver.lie.integration import magnus
 from elver.one_rod.balance import Balance, balance
@@ -362,7 +362,7 @@ def _say(shape: RodShape) -> None:
         message = f"{name}: the shape found, energy {shape.energy:.6g} J, is unstable; try another guess=..."
     else:
         return
-    warnings.warn(message, ElverWarning, stacklevel=3)
+    warn(message)
 
 
 # Side by side -----------------------------------------------------------------------------------------------------

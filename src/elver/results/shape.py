@@ -14,7 +14,6 @@ with it and not about it (R. L. Bishop, "There is more than one way to frame a c
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +26,7 @@ from elver.bodies import RigidBody
 from elver.dynamics.core import core
 from elver.dynamics.quantities import nodes, poses
 from elver.dynamics.states import arrays
-from elver.errors import BadInput, ElverWarning, finite, positive
+from elver.errors import BadInput, finite, positive, warn
 from elver.guards import guarded
 from elver.lie import se3, so3
 from elver.mechanism import Part
@@ -92,11 +91,9 @@ def state_from(
     fit = _Fit(system, data, time)
     state, misfit = fit.best()
     if misfit > tolerance:
-        warnings.warn(
+        warn(
             f"state_from: the fitted shape is off by {fit.words(state)}: more strain functions, or other arc lengths, "
             "may fit better; check the units (m, 1/m) and which end is the base",
-            ElverWarning,
-            stacklevel=2,
         )
     return state
 

@@ -376,9 +376,11 @@ class WorkMeter:
             first, count = self.system.blocks[part]
             own = slice(first, first + count)
             v, (dry, speed) = rate[:, own], p.friction[own].T
-            yield k, np.einsum("ti,ik,tk->t", v, p.D_elastic[own, :count], v) + np.einsum(
-                "ti,i->t", v * np.tanh(v / speed), dry
-            )
+            lost = np.einsum("ti,i->t", v * np.tanh(v / speed), dry)
+            for j in range(p.D_elastic.shape[1]):  # the j-th of what each coordinate is tied to
+                other = np.minimum(p.law[own, 0] + j, count - 1)
+                lost += np.einsum("ti,i,ti->t", v, p.D_elastic[own, j], v[:, other])
+            yield k, lost
         for j, _ in enumerate(self.slides):
             v = node.velocity[:, self.frames[int(p.slide_frame[j])], 3:]
             viscous, dry, speed = p.slide[j]

@@ -19,6 +19,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 from numpy.polynomial.legendre import legvander
+from numpy.typing import NDArray
 
 from elver.errors import BadInput, finite, shape_of
 from elver.rods.fields import Array
@@ -36,6 +37,7 @@ __all__ = [
     "StrainBasis",
     "check_elements",
     "no_modes",
+    "spread",
 ]
 
 STRAINS = ("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")
@@ -51,6 +53,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 Counts = tuple[int, int, int, int, int, int]
+Ints = NDArray[np.int64]
 
 
 @runtime_checkable
@@ -88,6 +91,13 @@ def _count(name: str, value: Any, least: int = 0) -> int:
 
 def no_modes(family: str, example: str) -> BadInput:
     return BadInput(f"{family} has 0 functions in all six strains: no strain is free; give e.g. {example}")
+
+
+def spread(first: Ints, values: Array, count: int) -> Array:
+    """All ``count`` functions, (len(values), count), of which only those from ``first`` on may differ from zero."""
+    found = np.zeros((len(values), count))
+    np.put_along_axis(found, first[:, None] + np.arange(values.shape[1]), values, axis=1)
+    return found
 
 
 # Polynomials ------------------------------------------------------------------------------------------------
@@ -266,7 +276,7 @@ class Mesh(Carried):
         a, b, c, d, e, f = (functions if name in chosen else 0 for name in STRAINS)
         return (a, b, c, d, e, f)
 
-    def _locate(self, s: Array, length: float) -> tuple[Array, Any]:
+    def _locate(self, s: Array, length: float) -> tuple[Array, Ints]:
         """Fraction of the length and index of the element; at an end the element that begins there."""
         x = s / length
         return x, np.clip(np.searchsorted(self._ends, x, side="right") - 1, 0, self._ends.size - 2)
@@ -293,10 +303,13 @@ class PiecewiseConstant(Mesh):
 
     def functions(self, component: int, s: Array, length: float) -> Array:
         """Indicator of each element: (len(s), elements)."""
+        return spread(*self.local_functions(component, s, length), self.counts[component])
+
+    def local_functions(self, component: int, s: Array, length: float) -> tuple[Ints, Array]:
+        """Element at each ``s``, and the one function that is not zero there: (len(s),), (len(s), 1)."""
         if not self.counts[component]:
-            return np.empty((s.size, 0))
-        _, element = self._locate(s, length)
-        return np.eye(self._ends.size - 1)[element]
+            return np.zeros(s.size, dtype=np.int64), np.empty((s.size, 0))
+        return self._locate(s, length)[1], np.ones((s.size, 1))
 
 
 @brief
@@ -316,12 +329,12 @@ class PiecewiseLinear(Mesh):
 
     def functions(self, component: int, s: Array, length: float) -> Array:
         """Hat function of each element end: (len(s), elements + 1); coordinates are the strains there."""
+        return spread(*self.local_functions(component, s, length), self.counts[component])
+
+    def local_functions(self, component: int, s: Array, length: float) -> tuple[Ints, Array]:
+        """Element at each ``s``, and the hats of its two ends there: (len(s),), (len(s), 2)."""
         if not self.counts[component]:
-            return np.empty((s.size, 0))
+            return np.zeros(s.size, dtype=np.int64), np.empty((s.size, 0))
         x, element = self._locate(s, length)
         local = (x - self._ends[element]) / np.diff(self._ends)[element]
-        values = np.zeros((s.size, self._ends.size))
-        rows = np.arange(s.size)
-        values[rows, element] = 1.0 - local
-        values[rows, element + 1] = local
-        return values
+        return element, np.stack([1.0 - local, local], axis=1)

@@ -7,14 +7,13 @@ difference stands out the place is narrowed down: across a jump the difference s
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from elver.errors import ElverWarning
+from elver.errors import warn
 from elver.rods.fields import Array
 
 __all__ = ["Jump", "find_jumps", "warn_of_jumps"]
@@ -106,9 +105,7 @@ def warn_of_jumps(
         what = f"changes between s = {first.start:.9g} m and {first.end:.9g} m {how}, as steep as a jump"
     more = f" (and at {len(jumps) - 1} more places)" if len(jumps) > 1 else ""
     places = sorted({float(f"{s:.9g}") for jump in jumps for s in (jump.start, jump.end)})
-    warnings.warn(
+    warn(
         f"{label} {what}{more}: smooth strain functions and their quadrature are wrong there without a sign; "
         f"give the rod breaks={places}{remedy}",
-        ElverWarning,
-        stacklevel=5,
     )

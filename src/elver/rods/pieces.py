@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 from elver.errors import BadInput
-from elver.rods.basis import Mesh, PiecewiseConstant, StrainBasis, check_elements
+from elver.rods.basis import Ints, Mesh, PiecewiseConstant, PiecewiseLinear, StrainBasis, check_elements, spread
 from elver.rods.fields import Array
 from elver.rods.sampled import Sampled
 from elver.values import Carried
 from elver.words import describe
 
-__all__ = ["Piecewise", "broken"]
+__all__ = ["Piecewise", "broken", "local_functions"]
 
 _SAME = 1e-9  # of the length: ends that are nearer are one
 
@@ -82,15 +82,28 @@ class Piecewise(Carried):
 
     def functions(self, component: int, s: Array, length: float) -> Array:
         """Functions of one strain, element after element; zero outside their own: (len(s), counts[component])."""
+        return spread(*self.local_functions(component, s, length), self.counts[component])
+
+    def local_functions(self, component: int, s: Array, length: float) -> tuple[Ints, Array]:
+        """First function of the element at each ``s``, and the values of so many there: (len(s),), (len(s), most)."""
         element = np.clip(np.searchsorted(self._ends * length, s, side="right") - 1, 0, self._ends.size - 2)
-        values, first = np.zeros((s.size, self.counts[component])), 0
-        for k, (a, b, basis) in enumerate(self.pieces):
-            count, here = int(basis.counts[component]), element == k
-            if count and here.any():
+        order = np.argsort(element, kind="stable")
+        ends = np.searchsorted(element[order], np.arange(self._ends.size))
+        found, starts = [], np.cumsum([0, *(int(basis.counts[component]) for *_, basis in self.pieces)])
+        for (a, b, basis), before, low, high in zip(self.pieces, starts, ends, ends[1:], strict=False):
+            here = order[low:high]
+            if here.size and basis.counts[component]:
                 local = np.clip(s[here] - a * length, 0.0, (b - a) * length)
-                values[here, first : first + count] = basis.functions(component, local, (b - a) * length)
-            first += count
-        return values
+                near, values = local_functions(basis, component, local, (b - a) * length)
+                found.append((here, before + near, values))
+        most = max((values.shape[1] for *_, values in found), default=min(1, int(starts[-1])))
+        first, out = np.zeros(s.size, dtype=np.int64), np.zeros((s.size, most))
+        for here, near, values in found:
+            # the last functions of all have zeros before them, not behind
+            first[here] = np.minimum(near, starts[-1] - most)
+            at = (near - first[here])[:, None] + np.arange(values.shape[1])
+            out[here[:, None], at] = values
+        return first, out
 
     def breaks(self, length: float) -> Array:
         """Interior element ends [m], and the breaks inside elements."""
@@ -98,6 +111,20 @@ class Piecewise(Carried):
         for a, b, basis in self.pieces:
             found += [a * length + s for s in np.asarray(basis.breaks((b - a) * length), dtype=float)]
         return np.sort(np.array(found))
+
+
+_LOCAL = PiecewiseConstant, PiecewiseLinear, Piecewise
+
+
+def local_functions(basis: StrainBasis, component: int, s: Array, length: float) -> tuple[Ints, Array]:
+    """Functions of one strain that may differ from zero at each ``s`` [m]: the first of them, and their values.
+
+    (len(s),), (len(s), most of them). Elements have few; a basis that is not known to be local has all.
+    """
+    if type(basis) in _LOCAL:  # one derived from them may have functions of its own
+        return basis.local_functions(component, s, length)  # type: ignore[attr-defined]
+    values = np.asarray(basis.functions(component, s, length), dtype=float)
+    return np.zeros(s.size, dtype=np.int64), values
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from elver.rods.grid import Elements, Grid, Place, filled, planned, same_place
 from elver.rods.jumps import find_jumps, warn_of_jumps
 from elver.rods.law import FullLaw, SectionLaw, check_law
 from elver.rods.material import Material
-from elver.rods.pieces import broken
+from elver.rods.pieces import broken, local_functions
 from elver.rods.section import (
     STIFFNESS,
     CrossSection,
@@ -281,6 +281,12 @@ class Rod(Carried):
         s = arc_lengths(s)
         columns = [self.expansion.functions(c, s, self.length) for c in range(6) if self.counts[c]]
         return np.concatenate(columns, axis=1)
+
+    def local_functions(self, s: ArrayLike) -> list[tuple[NDArray[np.int64], Array]]:
+        """Φ(s) without its zeros: for each free strain the number of the first function that may differ from zero at
+        ``s`` [m], (len(s),), and the values of so many there, (len(s), most)."""
+        s = arc_lengths(s)
+        return [local_functions(self.expansion, c, s, self.length) for c in range(6) if self.counts[c]]
 
     def rest_strain(self, s: ArrayLike) -> Array:
         """ξ₀(s) at ``s`` [m], (len(s), 6): angular first, (0, 0, 0, 1, 0, 0) for a straight rod."""

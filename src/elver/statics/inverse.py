@@ -16,6 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.actuation import Imposed, SpooledTendon, Tendon
 from elver.dynamics.core import Core, core
 from elver.dynamics.states import Arrays
-from elver.errors import BadInput, ElverWarning, NotConverged, positive
+from elver.errors import BadInput, ElverWarning, NotConverged, positive, warn
 from elver.guards import guarded
 from elver.mechanism import Hold, Part
 from elver.rods import Rod
@@ -33,7 +34,7 @@ from elver.statics.closing import retract
 from elver.statics.equilibria import equilibria
 from elver.statics.equilibrium import Equilibrium, Solver, newton
 from elver.statics.moving import at_rest
-from elver.statics.search import BranchName, equilibrium
+from elver.statics.search import BranchName, equilibrium, find
 from elver.statics.target import Target, input_units, response
 from elver.system import Inputs, State, System
 from elver.words import brief
@@ -82,7 +83,8 @@ def inverse_statics(
     of which rotations about ``orientation_axes`` count. Inputs of tendons stay ≥ 0. Where several inputs do, the least
     is returned: of efforts counted from zero, of imposed coordinates and wound lengths from the guess. The search
     begins at ``guess``, by default the equilibrium of ``inputs``; where no inputs reach the target,
-    :class:`NotConverged` tells the gap that is left in m and rad.
+    :class:`NotConverged` tells the gap that is left in m and rad. An answer that is unstable, where no stable shape was
+    found at the target, is warned about.
     """
     positive("tolerance", tolerance, "m or rad")
     chosen = [system._channel(key) for key in (system.actuators if by is None else by)]
@@ -102,9 +104,15 @@ def inverse_statics(
     near = search.toward_target(now)
     if not near.reached:
         near = search.best(near, search.from_target(now, hold))
-        if near.reached and not near.stands:
-            near = search.best(near, search.from_target(now, hold, spread=True))
+    if near.reached and not near.stands and now.stable is not False:
+        near = search.best(near, chain(search.fallen(near), search.from_target(now, hold, spread=True)))
     if near.reached:
+        if not near.stands:
+            warn(
+                f"inverse_statics: with these inputs {part.name!r} is at the target, but stays there only as long as "
+                f"nothing disturbs it (unstable: a motion of {near.equilibrium.motion} grows), and no stable shape was "
+                "found there; choose another target, or hold it by feedback"
+            )
         values = {system.channel_names[k]: float(near.equilibrium.inputs[k]) for k in chosen}
         return InverseStatics(values, near.equilibrium, near.history[-1], len(near.history) - 1)
     metres, radians = search.target.parted(near.gap)
@@ -234,6 +242,14 @@ class _Search:
                 found = self._let_go(kernels, held, now, hold)
             if found is not None:
                 yield found
+
+    def fallen(self, near: _Near) -> Iterator[Equilibrium]:
+        """The stable shape that an unstable one falls to under the same inputs."""
+        given = dict(zip(self.system.channels, near.equilibrium.inputs, strict=True))
+        try:
+            yield find(self.system, given, near.equilibrium.state, tolerance=self.solver.tolerance)
+        except (NotConverged, BadInput):
+            return
 
     def _spread(self, loose: System, others: dict[Any, float]) -> Iterator[Equilibrium]:
         """Stable shapes held at the target, from spread starts."""

@@ -12,7 +12,6 @@ Theory: docs/theory/statics.md, eq. (relative-rest), (gyroscopic).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from elver.actuation import Imposed, Signal
 from elver.dynamics.core import Core
 from elver.dynamics.states import Arrays, arrays
-from elver.errors import ElverWarning
+from elver.errors import warn
 from elver.mechanism import Driven
 from elver.system import State, System
 
@@ -68,12 +67,10 @@ def inputs_at(system: System, signals: Sequence[Signal], time: float) -> Array:
             continue
         steady = abs(change) <= _STEADY * (1.0 + rate**2)
         if not steady or abs(_rate_soon(part, signals[value], time, rate) - rate) > _STEADY * abs(rate):
-            warnings.warn(
+            warn(
                 f"equilibrium: {part.name!r} is imposed at {rate:.3g} {part.unit}/s and {change:.3g} {part.unit}/s² at "
                 f"t = {time:g} s, which is no constant rate; it is taken to stand still at {u[value]:.3g} {part.unit}: "
                 "give that number to silence this, or a constant rate for steady motion",
-                ElverWarning,
-                stacklevel=4,
             )
             u[first] = 0.0
         u[second] = 0.0
@@ -114,12 +111,10 @@ def check_steady(kernels: Core, state: State, u: Array, signals: Sequence[Signal
             worst, when = left, late
     if worst > _STEADY * (1.0 + inertial):
         moving = "the base" if kernels.driven and np.any(a.twist) else "what is imposed"
-        warnings.warn(
+        warn(
             f"equilibrium: the motion of {moving} is not steady: what is in balance at t = {state.time:g} s is out of "
             f"balance by {worst:.2g} EI/L {when:.2g} s later, so this shape holds at that instant only (weight turns "
             "in a frame that rotates, unless about the vertical); simulate(...) shows what follows",
-            ElverWarning,
-            stacklevel=4,
         )
 
 

@@ -12,7 +12,6 @@ Theory: docs/theory/statics.md, eq. (rest), (settling), (closing).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from elver.dynamics.core import core
 from elver.dynamics.quantities import overload
 from elver.dynamics.states import Arrays
-from elver.errors import BadInput, ElverWarning, NotConverged, positive
+from elver.errors import BadInput, NotConverged, positive, warn
 from elver.guards import guarded
 from elver.mechanism import Joint
 from elver.statics.closing import REACHED, close, project
@@ -82,12 +81,10 @@ def equilibrium(
     """
     found = find(system, inputs, guess, branch=branch, tolerance=tolerance, max_iterations=max_iterations)
     if branch == "stable" and not stands(found):
-        warnings.warn(
+        warn(
             f"equilibrium: the shape found is unstable (a motion of {found.motion} grows), and none that is stable was "
             'reached; lighten the load, give a guess=..., or look among equilibria(system, ...); branch="connected" '
             "takes it without this warning",
-            ElverWarning,
-            stacklevel=2,
         )
     warn_of_stretch(system, found.state.q, "equilibrium")
     return found

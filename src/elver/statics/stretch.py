@@ -5,7 +5,6 @@ A section law is linear in the stretch Γ_x and knows no bottom: pushed by more 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
@@ -13,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.errors import ElverWarning
+from elver.errors import warn
 from elver.rods import Law, Rod
 from elver.system import System
 
@@ -57,10 +56,8 @@ def warn_of_stretch(system: System, q: Array, what: str) -> None:
         k = low if stretch[low] < LEAST else high
         if LEAST <= stretch[k] <= MOST or isinstance(rod.law, Law):
             continue
-        warnings.warn(
+        warn(
             f"{what}: rod {rod.name!r} has a stretch of {stretch[k]:.3g} at s = {rod.grid.s[k]:.4g} m, outside "
             f"{LEAST:g} to {MOST:g}, where its law is linear in name only; lighten the load, or check units, radius "
             "and modulus",
-            ElverWarning,
-            stacklevel=3,
         )

@@ -178,7 +178,7 @@ def segment_columns(robot, segment, J):
     poly, size, strains = p.segment[segment, 5], p.segment[segment, 8], p.active[segment, 0]
     first = size - count
     moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
-    last, slots = 3 * (moments + operations - 1), p.slot_start[segment]
+    last = 3 * (moments + operations - 1)
     for i in range(start, start + p.segment[segment, 2]):
         near, out = J[before], J[i + 1]
         known = first if i == start else size
@@ -195,12 +195,13 @@ def segment_columns(robot, segment, J):
             world_map(w.pose, w.eta, w.acc, before, r, last, w.scalar, 1, w.tangent_map)
             world_columns(w.tangent_map, w.column, last, strains * moments, 1, w.local)
             for slot in range(strains):
+                low, high, shift = p.bend[i, 3 * slot], p.bend[i, 3 * slot + 1], p.bend[i, 3 * slot + 2]
                 for moment in range(moments):
                     z, phi = w.local[slot * moments + moment, 0], p.phi[i, moment]
                     for c in range(6):
                         target = out[c]
-                        for k in range(slots[slot], slots[slot + 1]):
-                            target[first + k] += z[c] * phi[k]
+                        for k in range(low, high):
+                            target[first + k] += z[c] * phi[k - shift]
         before = i + 1
 
 

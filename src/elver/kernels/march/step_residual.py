@@ -197,7 +197,7 @@ def _add_unresolved(robot, step, chi, offset):
         for k in range(first, first + p.block[b, 1]):
             for j in range(p.law[k, 0], p.law[k, 1]):
                 change = m.total[offset + first + j] - s.last[first + j]
-                s.residual[offset + k] += 0.5 * chi * p.K_elastic[k, j] * change
+                s.residual[offset + k] += 0.5 * chi * p.K_elastic[k, j - p.law[k, 0]] * change
 
 
 @inner
@@ -219,11 +219,11 @@ def gain_of_step(robot, step, chi, h, base, q, multipliers):
             d = m.total[offset + k]
             force = _own_force(p.rotor[k], p.friction[k], s.spin[k], h, d)
             for j in range(p.law[k, 0], p.law[k, 1]):
-                change = m.total[offset + first + j]
+                change, at = m.total[offset + first + j], j - p.law[k, 0]
                 middle = q[0, first + j] + 0.5 * change - p.spring_rest[first + j]
-                force += p.K_elastic[k, j] * middle + p.D_elastic[k, j] * change / h
+                force += p.K_elastic[k, at] * middle + p.D_elastic[k, at] * change / h
                 if chi != 0.0 and abs(s.last[n] - h) < 1e-9 * h:
-                    force += 0.5 * chi * p.K_elastic[k, j] * (change - s.last[first + j])
+                    force += 0.5 * chi * p.K_elastic[k, at] * (change - s.last[first + j])
             gain += d * force
             if p.stop[k, 2] != 0.0:
                 more = beyond(m.q[0, k], p.stop[k]) ** 2 - beyond(q[0, k], p.stop[k]) ** 2

@@ -51,7 +51,7 @@ def matrix_of_step(evaluate_frames, evaluate_matrix, frame_columns, robot, step,
             first = p.block[b, 0]
             for k in range(first, first + p.block[b, 1]):
                 for j in range(p.law[k, 0], p.law[k, 1]):
-                    matrix[offset + k, offset + first + j] += 0.5 * chi * p.K_elastic[k, j]
+                    matrix[offset + k, offset + first + j] += 0.5 * chi * p.K_elastic[k, j - p.law[k, 0]]
     for j in range(p.imposed.shape[0]):
         me = offset + p.imposed[j, 0]
         for k in range(matrix.shape[1]):

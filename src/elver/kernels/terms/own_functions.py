@@ -60,8 +60,9 @@ def own_stresses(robot, q, inputs, over_step):
                 for c in range(6):
                     stress[c] += 2.0 * part * w.vector[2, c]
             for slot in range(6):
-                for k in range(p.point_bend[g, 2 * slot], p.point_bend[g, 2 * slot + 1]):
-                    force = p.own_weight[r] * stress[p.component[first + k]] * p.point_phi[g, k]
+                shift = p.point_bend[g, 3 * slot + 2]
+                for k in range(p.point_bend[g, 3 * slot], p.point_bend[g, 3 * slot + 1]):
+                    force = p.own_weight[r] * stress[p.component[first + k]] * p.point_phi[g, k - shift]
                     residual[offset + first + k] += force
         w.own_energy[t] = total
 
@@ -139,8 +140,9 @@ def _ask(robot, t, r, q, inputs):
         for b in range(6):
             slope[c, b] = 0.0
     for slot in range(6):
-        for k in range(p.point_bend[g, 2 * slot], p.point_bend[g, 2 * slot + 1]):
-            x[p.component[first + k]] += p.point_phi[g, k] * q[0, first + k]
+        shift = p.point_bend[g, 3 * slot + 2]
+        for k in range(p.point_bend[g, 3 * slot], p.point_bend[g, 3 * slot + 1]):
+            x[p.component[first + k]] += p.point_phi[g, k - shift] * q[0, first + k]
     amount = 0.0
     if p.own_input[t] >= 0:
         amount = inputs[p.own_input[t]]

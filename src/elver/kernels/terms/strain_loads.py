@@ -45,8 +45,8 @@ def strain_residual(
         for i in range(first, first + count):
             total = 0.0
             for k in range(law[i, 0], law[i, 1]):
-                total += K_elastic[i, k] * (q[0, first + k] - spring_rest[first + k])
-                total += D_elastic[i, k] * q[1, first + k]
+                total += K_elastic[i, k - law[i, 0]] * (q[0, first + k] - spring_rest[first + k])
+                total += D_elastic[i, k - law[i, 0]] * q[1, first + k]
             if jets == 3:
                 total += rotor[i] * q[2, i]
             if friction[i, 0] != 0.0 and jets == 3:
@@ -72,8 +72,9 @@ def strain_residual(
                 norm = _direction(tendon_path[t, g], xi, w)
                 length += weight * norm
                 for slot in range(6):
-                    for k in range(point_bend[g, 2 * slot], point_bend[g, 2 * slot + 1]):
-                        rate[first + k] += weight * w[component[first + k]] * point_phi[g, k]
+                    shift = point_bend[g, 3 * slot + 2]
+                    for k in range(point_bend[g, 3 * slot], point_bend[g, 3 * slot + 1]):
+                        rate[first + k] += weight * w[component[first + k]] * point_phi[g, k - shift]
         row, tendon_now[t] = tendon_row[t], length + tendon_span[t]
         if row >= 0:
             wound = tendon_length[t] - inputs[tendon_input[t]]
@@ -103,17 +104,17 @@ def tendon_lengths(
 
 @kernel
 def strain_tangent(
-    offset, component, block, K_elastic, D_elastic, friction, stop, rotor, point_block, point_phi, tendon_row,
-    q, weights, jets, slope, tendon_rate, matrix,
+    offset, component, block, law, K_elastic, D_elastic, friction, stop, rotor, point_block, point_phi, point_bend,
+    tendon_row, q, weights, jets, slope, tendon_rate, matrix,
 ):
     """Add the variation of :func:`strain_residual`; ``slope`` and ``tendon_rate`` must be up to date."""
     n = component.size
     for b in range(block.shape[0]):
         first, count = block[b, 0], block[b, 1]
         for i in range(first, first + count):
-            out = matrix[offset + i]
-            for k in range(count):
-                out[offset + first + k] += weights[0] * K_elastic[i, k] + weights[1] * D_elastic[i, k]
+            out, low = matrix[offset + i], law[i, 0]
+            for k in range(low, law[i, 1]):
+                out[offset + first + k] += weights[0] * K_elastic[i, k - low] + weights[1] * D_elastic[i, k - low]
     for i in range(n):
         matrix[offset + i, offset + i] += coordinate_slope(i, friction, stop, rotor, q, weights, jets)
     for t in range(tendon_row.size):
@@ -123,16 +124,18 @@ def strain_tangent(
                 matrix[offset + k, offset + n + row] += tendon_rate[t, k]
                 matrix[offset + n + row, offset + k] += weights[0] * tendon_rate[t, k]
     for g in range(slope.shape[0]):
-        h, phi = slope[g], point_phi[g]
+        h, phi, bend = slope[g], point_phi[g], point_bend[g]
         if is_none(h):
             continue
-        first, count = block[point_block[g], 0], block[point_block[g], 1]
-        for i in range(count):
-            left, a = weights[0] * phi[i], component[first + i]
-            if left != 0.0:
+        first = block[point_block[g], 0]
+        for slot in range(6):
+            for i in range(bend[3 * slot], bend[3 * slot + 1]):
+                left, a = weights[0] * phi[i - bend[3 * slot + 2]], component[first + i]
                 out = matrix[offset + first + i]
-                for k in range(count):
-                    out[offset + first + k] += left * h[a, component[first + k]] * phi[k]
+                for other in range(6):
+                    low, high, shift = bend[3 * other], bend[3 * other + 1], bend[3 * other + 2]
+                    for k in range(low, high):
+                        out[offset + first + k] += left * h[a, component[first + k]] * phi[k - shift]
 
 
 @kernel
@@ -219,8 +222,8 @@ def _strain(component, first, bend, phi, rest, q, xi):
     for c in range(6):
         xi[c] = rest[c]
     for slot in range(6):
-        for k in range(bend[2 * slot], bend[2 * slot + 1]):
-            xi[component[first + k]] += phi[k] * q[0, first + k]
+        for k in range(bend[3 * slot], bend[3 * slot + 1]):
+            xi[component[first + k]] += phi[k - bend[3 * slot + 2]] * q[0, first + k]
 
 
 @kernel

@@ -93,7 +93,7 @@ def accelerations(evaluate_residual, robot, sweep, base, twist, q, multipliers, 
             twist[1, k] = 0.0
     evaluate_residual(robot, base, twist, q, multipliers, inputs, 3)
     _columns(
-        p.segment, p.active, p.component, p.slot_start, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
+        p.segment, p.active, p.component, p.bend, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi,
         w.register, w.pose, w.eta, w.acc, w.column, w.local, w.vector, w.scalar, w.stumpff, w.tangent_map, sweep.column,
     )
     if not _home(
@@ -139,7 +139,7 @@ def _turn_columns(pose, f, r, last, v):
 
 @kernel
 def _columns(
-    segment, active, component, slot_start, poly_size, poly_pair, poly_beta, poly_linear, moment_phi,
+    segment, active, component, bend, poly_size, poly_pair, poly_beta, poly_linear, moment_phi,
     register, pose, eta, acc, column, local, v, dual, cs, maps, out,
 ):
     """World columns of each interval, per coordinate of its segment."""
@@ -156,10 +156,12 @@ def _columns(
             r, z = register[i], out[i]
             if kind == 1:
                 _turn_columns(pose, before, r, last, v)
-                for k in range(count):
-                    phi, c = moment_phi[i, 0, k], component[first + k]
+                for slot in range(count):
+                    phi, c = 0.0, component[first + slot]
+                    if bend[i, 3 * slot] < bend[i, 3 * slot + 1]:
+                        phi = moment_phi[i, 0, slot - bend[i, 3 * slot + 2]]
                     for j in range(6):
-                        z[k, j] = phi * v[c, j]
+                        z[slot, j] = phi * v[c, j]
                 continue
             pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
             columns(moments, operations, pair, beta, linear, active[s], r, 1, column)
@@ -172,9 +174,9 @@ def _columns(
             for slot in range(strains):
                 for m in range(moments):
                     unit = local[slot * moments + m, 0]
-                    for k in range(slot_start[s, slot], slot_start[s, slot + 1]):
+                    for k in range(bend[i, 3 * slot], bend[i, 3 * slot + 1]):
                         for c in range(6):
-                            z[k, c] += moment_phi[i, m, k] * unit[c]
+                            z[k, c] += moment_phi[i, m, k - bend[i, 3 * slot + 2]] * unit[c]
 
 
 @inner("f8(f8[:,::1], i8, f8[:,::1], i8)")

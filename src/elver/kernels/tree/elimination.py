@@ -82,8 +82,11 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
             for j in range(o.enter[i], o.enter[i + 1]):
                 f.live[o.place[o.enter_at[j]]] = o.enter_at[j]
             if has_slopes and o.point[i + 1] >= 0:
-                _add_slope(w.slope[o.point[i + 1]], p.point_phi[o.point[i + 1]], p.component, o.block, f.live, top,
-                           weights[0], width, F)  # fmt: skip
+                g = o.point[i + 1]
+                _add_slope(
+                    w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
+                    f.live, weights[0], width, F,
+                )
             _interval(
                 i, i if i > start else parent, moments, operations, p.poly_pair[poly], p.poly_beta[poly],
                 p.poly_linear[poly], p.active[s], jets, weights, w.register[i], w.pose, w.eta, w.acc, w.force, w.column,
@@ -91,13 +94,16 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
                 f.column[i], f.spread[i], f.turned,
             )
             _pass(
-                F, 6 + top, width, width + top, strains, moments, weights[0], o.own[i], o.low[i], o.phi[i], o.place,
+                F, 6 + top, width, width + top, strains, moments, weights[0], o.own[i], o.low[i], p.phi[i], o.place,
                 f.column[i], f.spread[i], w.hessian, f.turned, f.ahead, f.across,
             )
             if i == start:
                 if has_slopes and o.start_point[s] >= 0:
                     g = o.start_point[s]
-                    _add_slope(w.slope[g], p.point_phi[g], p.component, o.block, f.live, top, weights[0], width, F)
+                    _add_slope(
+                        w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
+                        f.live, weights[0], width, F,
+                    )
                 if o.pair[s] == 2:
                     for r in range(6 + top):
                         for c in range(width + top):
@@ -105,7 +111,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
             group = o.group[i]
             if group >= 0:
                 _add_laws(
-                    o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.block, o.given, f.live, top, width,
+                    o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.block, o.given, f.live, top, width, p.law,
                     p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, q, weights, jets, F,
                 )
                 found = _eliminate(
@@ -148,18 +154,21 @@ def _hold(F, rows, width, held):
 
 
 @inner
-def _add_slope(h, phi, component, block, live, top, weight, width, F):
-    """H += φᵀ h φ of one quadrature point."""
+def _add_slope(h, phi, bend, first, component, place, live, weight, width, F):
+    """H += φᵀ h φ of one quadrature point, between coordinates that are in the front."""
     if is_none(h):
         return
-    for r in range(top):
-        a = live[r]
-        if a >= 0 and phi[a - block[a]] != 0.0:
-            left = weight * phi[a - block[a]]
-            for c in range(top):
-                b = live[c]
-                if b >= 0:
-                    F[6 + r, width + c] += left * h[component[a], component[b]] * phi[b - block[b]]
+    for slot in range(6):
+        for i in range(bend[3 * slot], bend[3 * slot + 1]):
+            a, left = first + i, weight * phi[i - bend[3 * slot + 2]]
+            if live[place[a]] != a:
+                continue
+            row = F[6 + place[a]]
+            for other in range(6):
+                for k in range(bend[3 * other], bend[3 * other + 1]):
+                    b = first + k
+                    if live[place[b]] == b:
+                        row[width + place[b]] += left * h[component[a], component[b]] * phi[k - bend[3 * other + 2]]
 
 
 @inner
@@ -237,16 +246,16 @@ def _pass(F, rows, width, columns, strains, moments, w0, own, low, phi, place, z
 
 
 @inner
-def _add_laws(leaving, place, block, given, live, top, width, K, D, friction, stop, rotor, q, weights, jets, F):
+def _add_laws(leaving, place, block, given, live, top, width, law, K, D, friction, stop, rotor, q, weights, jets, F):
     """Elasticity, damping and what else acts on the coordinates that leave, between them and with those that stay."""
     w0, w1 = weights[0], weights[1]
     for j in range(leaving.size):
         k = leaving[j]
-        at, first = place[k], block[k]
-        for c in range(top):
-            other = live[c]
-            if other >= 0:
-                F[6 + at, width + c] += w0 * K[k, other - first] + w1 * D[k, other - first]
+        at, low = place[k], law[k, 0]
+        for c in range(law[k, 1] - low):
+            other = block[k] + low + c
+            if live[place[other]] == other:
+                F[6 + at, width + place[other]] += w0 * K[k, c] + w1 * D[k, c]
         F[6 + at, width + at] += coordinate_slope(k, friction, stop, rotor, q, weights, jets)
     for j in range(leaving.size):
         live[place[leaving[j]]] = -1
@@ -255,8 +264,9 @@ def _add_laws(leaving, place, block, given, live, top, width, K, D, friction, st
         at = place[k]
         for c in range(top):
             other = live[c]
-            if other >= 0:
-                F[6 + c, width + at] += w0 * K[other, k - block[k]] + w1 * D[other, k - block[k]]
+            if other >= 0 and law[other, 0] <= k - block[k] and k - block[k] < law[other, 1]:
+                back = k - block[k] - law[other, 0]
+                F[6 + c, width + at] += w0 * K[other, back] + w1 * D[other, back]
         if given[k] == 1:
             for c in range(width + top):
                 F[6 + at, c] = 0.0

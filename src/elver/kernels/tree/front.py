@@ -27,7 +27,6 @@ class Order(NamedTuple):
 
     own: Ints  # (intervals, most) coordinates that bend each interval, strain by strain
     low: Ints  # (intervals, 7) first of each strain among them, then their number
-    phi: Floats  # (intervals, moments, most) their moments
     place: Ints  # (n,) place of each coordinate in the front
     top: Ints  # (segments,) places in use
     moved: Ints  # (segments,) 1 where the segment starts at a frame that moves
@@ -111,14 +110,14 @@ def order_of(program: Program, points: Ints, scale: Floats, length: float, energ
         here = slice(start, start + count)
         tables = place[first : first + m], enter[here], leave[here], alone[here]
         top[s] = _places(first, near, far, np.flatnonzero(own), shared, pair[s] == 1, *tables)
-    low = np.concatenate([np.zeros((intervals, 1), int), np.cumsum(p.bend[:, 1::2] - p.bend[:, ::2], axis=1)], axis=1)
+    low = np.concatenate([np.zeros((intervals, 1), int), np.cumsum(p.bend[:, 1::3] - p.bend[:, ::3], axis=1)], axis=1)
     most = max(int(low.max(initial=1)), 1)
-    own_at, phi = np.zeros((intervals, most), dtype=np.int64), np.zeros((intervals, p.rest.shape[1], most))
+    own_at = np.zeros((intervals, most), dtype=np.int64)
     for s in range(segments):
         _, start, count, first = p.segment[s, :4]
         for i in range(start, start + count):
-            k = np.concatenate([np.arange(p.bend[i, j], p.bend[i, j + 1]) for j in range(0, 12, 2)])
-            own_at[i, : k.size], phi[i, :, : k.size] = first + k, p.phi[i][:, k]
+            k = np.concatenate([np.arange(p.bend[i, j], p.bend[i, j + 1]) for j in range(0, 18, 3)])
+            own_at[i, : k.size] = first + k
     block = np.zeros(n, dtype=np.int64)
     for first, count, _ in p.block:
         block[first : first + count] = first
@@ -134,7 +133,7 @@ def order_of(program: Program, points: Ints, scale: Floats, length: float, energ
     group = np.where(leaves, np.cumsum(leaves) - 1, -1)
     joined, left = (np.array([k for one in lists for k in one], dtype=np.int64) for lists in (enter, leave))
     return Order(
-        own_at, low, phi, place, top, moved, pair, _starts(enter), joined, _starts(leave), left, group, alone, block,
+        own_at, low, place, top, moved, pair, _starts(enter), joined, _starts(leave), left, group, alone, block,
         given, point, start_point, tie, tie_frame.astype(np.int64), np.array(scale, dtype=float),
         np.array([length, energy]),
     )  # fmt: skip
@@ -171,7 +170,7 @@ def _extent(p: Program, s: int) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     start, count, m = p.segment[s, 1], p.segment[s, 2], p.segment[s, 4]
     near, far = np.full(m, -1, dtype=np.int64), np.zeros(m, dtype=np.int64)
     for i in range(count):
-        for j in range(0, 12, 2):
+        for j in range(0, 18, 3):
             own = slice(p.bend[start + i, j], p.bend[start + i, j + 1])
             near[own] = np.where(near[own] < 0, i, near[own])
             far[own] = i

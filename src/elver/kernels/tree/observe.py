@@ -68,7 +68,8 @@ def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation
                 kinetic += 0.5 * p.rotor[i] * q[t, 1, i] ** 2
                 x = q[t, 0, i] - p.spring_rest[i]
                 for k in range(p.law[i, 0], p.law[i, 1]):
-                    elastic += 0.5 * x * p.K_elastic[i, k] * (q[t, 0, first + k] - p.spring_rest[first + k])
+                    change = q[t, 0, first + k] - p.spring_rest[first + k]
+                    elastic += 0.5 * x * p.K_elastic[i, k - p.law[i, 0]] * change
                 if p.stop[i, 2] != 0.0:
                     elastic += 0.5 * p.stop[i, 2] * beyond(q[t, 0, i], p.stop[i]) ** 2
         if p.own_input.size > 0:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Program", "Work", "smallest_program", "work_for"]
+__all__ = ["Program", "Work", "laws_of", "smallest_program", "work_for"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,11 +42,11 @@ class Program(NamedTuple):
     slot_path: Ints  # (slots, 2) first entry and length of the path of each slot
     active: Ints  # (segments, 7): number of free strains, then their components
     component: Ints  # (n,) strain component of each coordinate
-    slot_start: Ints  # (segments, 7) first own coordinate of each free strain, then the end
     fixed: Floats  # (intervals, 4, 3) rows of R, then p, of the step of an offset
     rest: Floats  # (intervals, moments, 6)
-    phi: Floats  # (intervals, moments, most coordinates of a segment)
-    bend: Ints  # (intervals, 12) first and end of the own coordinates of each free strain that bend an interval
+    phi: Floats  # (intervals, moments, most that bend one) of the coordinates that bend an interval alone, see bend
+    bend: Ints  # (intervals, 18) for each free strain, first and end of the own coordinates that bend an interval, and
+    #             what their number is ahead of their column in phi
     poly_size: Ints  # (polynomials, 2): moments, operations
     poly_pair: Ints  # (polynomials, operations, 2): registers of the bracket
     poly_beta: Floats  # (polynomials, operations)
@@ -60,9 +60,9 @@ class Program(NamedTuple):
     load_follows: Ints  # (loads,) 1 when fixed to the section, 0 when fixed in the world
     load_wrench: Floats  # (loads, 6) couple and force at the frame's origin
     block: Ints  # (blocks, 3) first coordinate and number of coordinates of each rod and joint, 1 if a law acts on them
-    law: Ints  # (n, 2) first and end of the columns of K_elastic and D_elastic that are not zero
-    K_elastic: Floats  # (n, most of a block) rows of coordinates, columns of their block
-    D_elastic: Floats  # (n, most of a block)
+    law: Ints  # (n, 2) first and end, in its block, of the coordinates that a law ties to this one
+    K_elastic: Floats  # (n, most of them) rows of coordinates, columns from the first of those on
+    D_elastic: Floats  # (n, most of them)
     spring_rest: Floats  # (n,) coordinate at which its spring is slack
     friction: Floats  # (n, 2) dry friction [N m or N] and the speed [rad/s or m/s] over which it is smoothed
     stop: Floats  # (n, 3) lower and upper end of the travel, stiffness beyond
@@ -78,8 +78,8 @@ class Program(NamedTuple):
     strip: Floats  # (strips, 10) drag along x, y, z and in roll; added mass along y, z and in roll; flow, world
     user_frame: Ints  # (users,) frames with a wrench from outside, given in Work.user_wrench
     point_block: Ints  # (points,)
-    point_phi: Floats  # (points, most of a block) functions at the quadrature points
-    point_bend: Ints  # (points, 12) as bend
+    point_phi: Floats  # (points, most) functions at the quadrature points, of the coordinates of point_bend alone
+    point_bend: Ints  # (points, 18) as bend
     point_rest: Floats  # (points, 6)
     tendon_input: Ints  # (tendons,)
     tendon_factor: Floats  # (tendons,) tension per unit of input
@@ -254,6 +254,18 @@ def work_for(program: Program) -> Work:
     )
 
 
+def laws_of(program: Program) -> tuple[Floats, Floats]:
+    """Stiffness and damping of all coordinates as full matrices, (n, n) each."""
+    n = program.component.size
+    K, D = np.zeros((n, n)), np.zeros((n, n))
+    for first, count, _ in program.block:
+        for i in range(first, first + count):
+            low, high = program.law[i]
+            own, there = slice(0, high - low), slice(first + low, first + high)
+            K[i, there], D[i, there] = program.K_elastic[i, own], program.D_elastic[i, own]
+    return K, D
+
+
 def smallest_program() -> Program:
     """A straight rod of one interval that bends about z, clamped, without loads."""
     ints = lambda *shape: np.zeros(shape, dtype=np.int64)  # noqa: E731 (two constructors, used below only)
@@ -271,11 +283,10 @@ def smallest_program() -> Program:
         slot_path=ints(1, 2),
         active=np.array([[1, 2, 0, 0, 0, 0, 0]]),
         component=np.array([2]),
-        slot_start=np.array([[0, 1, 1, 1, 1, 1, 1]]),
         fixed=floats(1, 4, 3),
         rest=rest,
         phi=np.ones((1, 1, 1)),
-        bend=np.array([[0, 1, *[0] * 10]]),
+        bend=np.array([[0, 1, *[0] * 16]]),
         poly_size=np.array([[1, 1]]),
         poly_pair=ints(1, 1, 2),
         poly_beta=floats(1, 1),
@@ -308,7 +319,7 @@ def smallest_program() -> Program:
         user_frame=ints(0),
         point_block=ints(1),
         point_phi=np.ones((1, 1)),
-        point_bend=np.array([[0, 1, *[0] * 10]]),
+        point_bend=np.array([[0, 1, *[0] * 16]]),
         point_rest=rest[0],
         tendon_input=ints(0),
         tendon_factor=floats(0),

@@ -224,8 +224,9 @@ def registers(
                 for jet in range(jets):
                     r[jet, 0], r[jet, 1], r[jet, 2] = 0.0, 0.0, 0.0
                     for slot in range(3):
-                        for k in range(bend[i, 2 * slot], bend[i, 2 * slot + 1]):
-                            r[jet, component[first + k]] += phi[k] * q[jet, first + k]
+                        low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
+                        for k in range(low, high):
+                            r[jet, component[first + k]] += phi[k - shift] * q[jet, first + k]
             continue
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
@@ -238,13 +239,13 @@ def registers(
                     r[3 * m + 1, c] = 0.0
                     r[3 * m + 2, c] = 0.0
                 for slot in range(6):
-                    low, high = bend[i, 2 * slot], bend[i, 2 * slot + 1]
+                    low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
                     if low < high:
                         c = component[first + low]
                         for jet in range(jets):
                             total = 0.0
                             for k in range(low, high):
-                                total += phi[k] * q[jet, first + k]
+                                total += phi[k - shift] * q[jet, first + k]
                             r[3 * m + jet, c] += total
             for o in range(operations):
                 out = 3 * (moments + o)
@@ -514,8 +515,9 @@ def project(
                 phi = moment_phi[i, 0]
                 _turn_transposed(r, last, r[r.shape[0] - 1], v)
                 for slot in range(3):
-                    for k in range(bend[i, 2 * slot], bend[i, 2 * slot + 1]):
-                        residual[offset + first + k] += phi[k] * v[1, component[first + k]]
+                    low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
+                    for k in range(low, high):
+                        residual[offset + first + k] += phi[k - shift] * v[1, component[first + k]]
             elif kind == 2:
                 wrench_to_body(pose, before, force, i + 1, v, 0)
                 dual_stumpff(r, last, 1, cs, c)
@@ -527,11 +529,11 @@ def project(
                 for m in range(moments):
                     phi = moment_phi[i, m]
                     for slot in range(6):
-                        low, high = bend[i, 2 * slot], bend[i, 2 * slot + 1]
+                        low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
                         if low < high:
                             value = bar[m, component[first + low]]
                             for k in range(low, high):
-                                residual[offset + first + k] += phi[k] * value
+                                residual[offset + first + k] += phi[k - shift] * value
             for k in range(6):
                 force[before, k] += force[i + 1, k]
     if offset > 0:

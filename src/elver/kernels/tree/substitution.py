@@ -152,7 +152,7 @@ def solve_tree(robot, table, jets, x):
     for s in range(segment.shape[0] - 1, -1, -1):
         _carry_home(
             segment[s], p.active[s, 0], p.poly_size[segment[s, 5], 0], o.top[s], offset, scale[offset:], o.own, o.low,
-            o.phi, o.place, o.leave, o.leave_at, o.group, o.given, f.column, f.factor, f.pivot, f.load, f.part,
+            p.phi, o.place, o.leave, o.leave_at, o.group, o.given, f.column, f.factor, f.pivot, f.load, f.part,
             f.solution, wrench, demand, x,
         )
     for c in range(width):
@@ -172,7 +172,7 @@ def solve_tree(robot, table, jets, x):
     for s in range(segment.shape[0]):
         _bring_back(
             segment[s], p.active[s, 0], p.poly_size[segment[s, 5], 0], o.top[s], o.moved[s] == 1, width, offset, o.own,
-            o.low, o.phi, o.place, o.leave, o.leave_at, o.group, o.alone, f.spread, f.answer, f.part, f.solution, Y,
+            o.low, p.phi, o.place, o.leave, o.leave_at, o.group, o.alone, f.spread, f.answer, f.part, f.solution, Y,
             demand, x,
         )
     for i in range(wrench.shape[0]):

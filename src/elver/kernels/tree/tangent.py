@@ -215,7 +215,7 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
     """
     p, w = unpack(robot)
     matrix = w.matrix
-    segment, active, slot_start, poly_size, moment_phi = p.segment, p.active, p.slot_start, p.poly_size, p.phi
+    segment, active, poly_size, moment_phi = p.segment, p.active, p.poly_size, p.phi
     poly_pair, poly_beta, poly_linear, paths, frame_slot = p.poly_pair, p.poly_beta, p.poly_linear, p.path, p.frame_slot
     register, pose, eta, acc, force, B = w.register, w.pose, w.eta, w.acc, w.force, w.stiffness
     column, z, hessian, u, y, U, rows = w.column, w.local, w.hessian, w.combined, w.reaction, w.prefix, w.prefix_row
@@ -251,7 +251,7 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
         first = size - count
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
-        start, strains, slots = segment[s, 1], active[s, 0], slot_start[s]
+        start, strains = segment[s, 1], active[s, 0]
         _load(w.saved[segment[s, 6]], first, size, U, rows)
         for k in range(count):
             for c in range(size):
@@ -262,7 +262,7 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
             if i == start:
                 before = segment[s, 0]
             if strains > 0:
-                r, phis, b = register[i], moment_phi[i], B[i + 1]
+                r, phis, bend, b = register[i], moment_phi[i], p.bend[i], B[i + 1]
                 last = 3 * (moments + operations - 1)
                 columns(moments, operations, pair, beta, linear, active[s], r, jets, column)
                 dual_stumpff(r, last, jets, cs, dual)
@@ -288,28 +288,28 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
                     add_coad(y, a, w0, za, 0, force, i + 1)
                 # columns of this interval in the rows of everything nearer to the base
                 for slot in range(strains):
-                    for k in range(slots[slot], slots[slot + 1]):
-                        target = own_columns[k]
+                    for k in range(bend[3 * slot], bend[3 * slot + 1]):
+                        target, at = own_columns[k], k - bend[3 * slot + 2]
                         for c in range(6):
                             value = 0.0
                             for m in range(moments):
-                                value += phis[m, k] * y[slot * moments + m, c]
+                                value += phis[m, at] * y[slot * moments + m, c]
                             source = rows[c]
                             for j in range(size):
                                 target[j] += value * source[j]
                 # now this interval joins the prefix
                 for slot in range(strains):
-                    low, high = slots[slot], slots[slot + 1]
+                    low, high, shift = bend[3 * slot], bend[3 * slot + 1], bend[3 * slot + 2]
                     for m in range(moments):
                         phi, ua, za = phis[m], u[slot * moments + m], z[slot * moments + m]
                         for c in range(width):
                             target = U[c]
                             for k in range(low, high):
-                                target[first + k] += ua[c] * phi[k]
+                                target[first + k] += ua[c] * phi[k - shift]
                         for c in range(6):
                             target = rows[c]
                             for k in range(low, high):
-                                target[first + k] += za[0, c] * phi[k]
+                                target[first + k] += za[0, c] * phi[k - shift]
                 # rows of this interval: everything nearer, and itself
                 for a in range(strains * moments):
                     m, slot = a % moments, a // moments
@@ -317,13 +317,13 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
                         row[k] = 0.0
                     _row_product(z[a, 0], b, U, width, size, row)
                     for other in range(strains):
-                        for k in range(slots[other], slots[other + 1]):
-                            total = 0.0
+                        for k in range(bend[3 * other], bend[3 * other + 1]):
+                            total, at = 0.0, k - bend[3 * other + 2]
                             for j in range(moments):
-                                total += phis[j, k] * hessian[a, other * moments + j]
+                                total += phis[j, at] * hessian[a, other * moments + j]
                             row[first + k] += w0 * total
-                    for k in range(slots[slot], slots[slot + 1]):
-                        value, out = phis[m, k], own_rows[k]
+                    for k in range(bend[3 * slot], bend[3 * slot + 1]):
+                        value, out = phis[m, k - bend[3 * slot + 2]], own_rows[k]
                         for c in range(size):
                             out[c] += value * row[c]
             if frame_slot[i + 1] >= 0:
@@ -343,8 +343,8 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
     if p.own_input.size > 0:
         own_slopes(robot[OWN + 1])(robot, q, inputs)
     strain_tangent(
-        offset, p.component, p.block, p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, p.point_block,
-        p.point_phi, p.tendon_row, q, weights, jets, w.slope, w.tendon_rate, matrix,
+        offset, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, p.point_block,
+        p.point_phi, p.point_bend, p.tendon_row, q, weights, jets, w.slope, w.tendon_rate, matrix,
     )
     for j in range(p.imposed.shape[0]):
         me = offset + p.imposed[j, 0]

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from elver.kernels.tree.program import Program
+from elver.kernels.tree.program import Program, laws_of
 
 __all__ = ["twin_residual", "twin_tangent"]
 
@@ -120,16 +120,17 @@ class Joint(NamedTuple):
 
 def joint(program: Program, segment: int, interval: int, q: Array, second: bool) -> Joint:
     """Ψ = last register of the Lie polynomial of the strain moments, differentiated by the product rule."""
-    first, count, poly = program.segment[segment, 3:6]
+    first, _, poly = program.segment[segment, 3:6]
     moments, operations = program.poly_size[poly]
     n = program.component.size
-    own = np.arange(first, first + count)
     values: list[Array] = []
     gradients: list[Array] = []
     seconds: list[Array] = []
     for m in range(moments):
         gradient = np.zeros((3, n, 6))
-        gradient[0, own, program.component[own]] = program.phi[interval, m, :count]
+        for low, high, shift in program.bend[interval].reshape(-1, 3):
+            k = np.arange(low, high)
+            gradient[0, first + k, program.component[first + k]] = program.phi[interval, m, k - shift]
         value = np.einsum("jk,kc->jc", q, gradient[0])
         value[0] += program.rest[interval, m]
         values.append(value)
@@ -487,10 +488,7 @@ def _add_strain_loads(
     """Elasticity, damping, muscles, and tendons at each quadrature point: Λ_act = T (D×u; u), u = c/|c|."""
     n = program.component.size
     own = slice(offset, offset + n)
-    K, D = np.zeros((n, n)), np.zeros((n, n))
-    for first, count, _ in program.block:
-        part = slice(first, first + count)
-        K[part, part], D[part, part] = program.K_elastic[part, :count], program.D_elastic[part, :count]
+    K, D = laws_of(program)
     beyond = q[0] - np.clip(q[0], program.stop[:, 0], program.stop[:, 1])
     dry, speed = program.friction.T
     R[own] += K @ (q[0] - program.spring_rest) + D @ q[1] + dry * np.tanh(q[1] / speed) + program.stop[:, 2] * beyond
@@ -504,20 +502,11 @@ def _add_strain_loads(
         amount, row = inputs[program.tendon_input[t]], program.tendon_row[t]
         tension = multipliers[row] if row >= 0 else program.tendon_factor[t] * amount
         length, rate = 0.0, np.zeros(n)
-        for ds, block, phi, xi_rest, path in zip(
-            program.tendon_weight[t],
-            program.point_block,
-            program.point_phi,
-            program.point_rest,
-            program.tendon_path[t],
-        ):
+        for g, ds in enumerate(program.tendon_weight[t]):
             if ds == 0.0:
                 continue
-            first, count, _ = program.block[block]
-            mine = np.arange(first, first + count)
-            B_Phi = np.zeros((6, n))
-            B_Phi[program.component[mine], mine] = phi[:count]
-            xi = xi_rest + B_Phi @ q[0]
+            B_Phi, path = _functions_at(program, g), program.tendon_path[t, g]
+            xi = program.point_rest[g] + B_Phi @ q[0]
             D, D_prime = path[:3], path[3:]
             c = xi[3:] + np.cross(xi[:3], D) + D_prime
             norm = np.linalg.norm(c)
@@ -534,6 +523,16 @@ def _add_strain_loads(
             matrix[k, own] += w[0] * rate
 
 
+def _functions_at(program: Program, point: int) -> Array:
+    """B Φ at a quadrature point, (6, n)."""
+    first = program.block[program.point_block[point], 0]
+    B_Phi = np.zeros((6, program.component.size))
+    for low, high, shift in program.point_bend[point].reshape(-1, 3):
+        k = np.arange(low, high)
+        B_Phi[program.component[first + k], first + k] = program.point_phi[point, k - shift]
+    return B_Phi
+
+
 def _add_own_stresses(
     program: Program, offset: int, q: Array, inputs: Array, w: Array, R: Array, matrix: Array
 ) -> None:
@@ -546,10 +545,7 @@ def _add_own_stresses(
         parameters = program.own_parameters[program.own_first[t] :]
         for r in range(low, high):
             g, ds, H = program.own_point[r], program.own_weight[r], program.own_linear[r]
-            first, count, _ = program.block[program.point_block[g]]
-            mine = np.arange(first, first + count)
-            B_Phi = np.zeros((6, n))
-            B_Phi[program.component[mine], mine] = program.point_phi[g, :count]
+            B_Phi = _functions_at(program, g)
             x = program.point_rest[g] - program.own_origin[r] + B_Phi @ q[0]
             stress, slope = np.zeros(6), np.zeros((6, 6))
             ask(x.ctypes.data, program.own_s[r], amount, *(a.ctypes.data for a in (parameters, stress, slope)))

@@ -19,7 +19,6 @@ Theory: docs/theory/optimal-control.md, eq. (least-constraint), (implicit-strain
 from __future__ import annotations
 
 import time as clock
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -27,7 +26,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.errors import BadInput, ElverWarning, Interrupted, positive
+from elver.errors import BadInput, Interrupted, positive, warn
 from elver.guards import guarded
 from elver.one_rod.shooting.critical_step import (
     HOPELESS,
@@ -142,7 +141,7 @@ def shooting_dynamics(
     if growth > HOPELESS:
         raise BadInput(f"shooting_dynamics: shooting has no digit left: {march.trouble}")
     if 2 * grid.segments * grid.steps < nodes_needed(grid.problem, step):
-        warnings.warn(f"shooting_dynamics: {march.trouble}", ElverWarning, stacklevel=2)
+        warn(f"shooting_dynamics: {march.trouble}")
     try:
         _run(march, first.time + step * np.arange(1.0, count + 1.0), progress)
     except KeyboardInterrupt:
@@ -165,7 +164,7 @@ def _run(march: March, times: Array, progress: Progress | None) -> None:
         heard = march.records[-1].ringing
         if heard > LOUD and not warned and march.listener.grows:
             warned = True
-            warnings.warn(f"shooting_dynamics: from t = {t:g} s on, {march.trouble}", ElverWarning, stacklevel=3)
+            warn(f"shooting_dynamics: from t = {t:g} s on, {march.trouble}")
         if progress is not None and (clock.perf_counter() - shown > _PROGRESS_SECONDS or t == times[-1]):
             shown = clock.perf_counter()
             progress(float(t), float(times[-1]))

@@ -241,8 +241,8 @@ class RodProblem:
 
     Units: ``length`` [m]; ``stiffness`` [N m², N], ``rest_strain`` [1/m, m/m], ``inertia`` [kg m, kg/m] (n, 6);
     ``gravity`` (3,) [m/s²] in world axes; ``muscle`` (n, 6) [N m, N]; ``breaks`` [m]: where a field jumps.
-    ``law`` is the section law where it is not the linear one of ``stiffness``, which then is the diagonal of its slope at
-    rest. ``component``: the free strains among K_x, K_y, K_z, Γ_x, Γ_y, Γ_z (0 to 5). ``closed``: a ring, whose tip is held
+    ``law`` is the section law where it is not the linear one of ``stiffness``, then the diagonal of its slope at rest.
+    ``component``: the free strains among K_x, K_y, K_z, Γ_x, Γ_y, Γ_z (0 to 5). ``closed``: a ring, whose tip is held
     where its base is. ``mass_damping`` α [1/s]: a load -α 𝓜 η per length, in motion.
     """
 

@@ -29,6 +29,8 @@ __all__ = [
     "calls_of",
     "march_explicit",
     "move_nodes",
+    "own_slopes",
+    "own_stresses",
     "observe_states",
     "section_strains",
     "settle",
@@ -164,6 +166,16 @@ def settle(*arguments: Any) -> None:
 def observe_states(*arguments: Any) -> None:
     """:func:`elver.kernels.tree.observe.observe`."""
     _later("observe", "tree.observe.observe")(*arguments)
+
+
+def own_stresses(*arguments: Any) -> None:
+    """:func:`elver.kernels.terms.own_functions.own_stresses`."""
+    load("terms.own_functions.own_stresses").call(*arguments)
+
+
+def own_slopes(*arguments: Any) -> None:
+    """:func:`elver.kernels.terms.own_functions.own_slopes`."""
+    load("terms.own_functions.own_slopes").call(*arguments)
 
 
 def shoot_segments(*arguments: Any) -> None:

@@ -39,7 +39,7 @@ def shoot(rod, tangent, state, variation, path):
     """
     p, _, w = unpack_motion(rod)
     for segment in range(state.shape[0]):
-        y, X, h = state[segment], variation[segment], p.step[segment]
+        y, X = state[segment], variation[segment]
         for step in range(p.how[STEPS]):
             for k in range(30):
                 path[segment, step, k] = y[k]

@@ -2,6 +2,8 @@
 
     bracket(a, b) = ad(a) b = (ω_a × ω_b; ω_a × v_b + v_a × ω_b)
     coad(a, f) = -ad(a)ᵀ f = (ω_a × m + v_a × f; ω_a × f)
+
+Rows and columns of arrays are read and written by place; matrices stay arrays.
 """
 
 from __future__ import annotations

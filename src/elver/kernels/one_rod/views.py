@@ -98,8 +98,8 @@ def rod_for(segments: int, steps: int, fields: int, tendons: int = 0, coupled: i
 
 def section_for() -> Section:
     """Scratch of one section."""
-    six = (np.zeros(6) for _ in range(4))
-    return Section(np.zeros(18), *six, np.zeros((6, 6)), np.zeros((6, 6)))
+    a, b, c, d = np.zeros((4, 6))
+    return Section(np.zeros(18), a, b, c, d, np.zeros((6, 6)), np.zeros((6, 6)))
 
 
 def statics_for() -> Statics:

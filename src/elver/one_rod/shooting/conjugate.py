@@ -70,7 +70,7 @@ class ConjugatePoints:
     neutral: bool
     """True when some motion is resisted by nothing: the solution is one of a family, or critical."""
     legendre: float
-    """Smallest eigenvalue of 𝓗̌ along the rod, in units of the elastic stiffness at rest: 1 of a linear law without tendons."""
+    """Smallest eigenvalue of 𝓗̌ along the rod, in units of the stiffness at rest: 1 of a linear law without tendons."""
 
     @property
     def first(self) -> float | None:

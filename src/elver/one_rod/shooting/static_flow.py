@@ -43,8 +43,8 @@ class StaticFlow:
     def __init__(self, problem: RodProblem, form: Form = "stress", integrator: Integrator = "rkmk") -> None:
         if form == "strain" and problem.law is not None:
             raise BadInput(
-                f'form = "strain": strains are integrated with the derivative of the law along s, which a '
-                f'{type(problem.law).__name__} does not say; take form="stress", the default, which has the same solutions'
+                'form = "strain": strains are integrated with the derivative of the law along s, which a '
+                f'{type(problem.law).__name__} does not say; take form="stress", the default, with the same solutions'
             )
         self.problem, self.form, self.integrator = problem, form, integrator
         self.free = list(problem.component)
@@ -93,12 +93,12 @@ def rod_of(problem: RodProblem, sections: Sections, shape: tuple[int, int], tabl
     segments, places = at.shape[:2]
     active = np.zeros(6)
     active[list(problem.component)] = 1.0
-    own = isinstance(law, Law)
+    own = law.asked if isinstance(law, Law) else None
     return Rod(
         how=np.array([places // 2, 0, 0, 0, 0]), length=np.array([problem.length]), step=np.zeros(segments),
         active=active, at=at, pulls=pulls, strains=strains.copy(), stiffness=coupled,
-        s=sections.s.reshape(segments, places), address=np.array([law.asked.address if own else 0]),
-        parameters=law.asked.parameters.copy() if own else np.zeros(0), scheme=np.zeros(4), gravity=np.zeros(3),
+        s=sections.s.reshape(segments, places), address=np.array([own.address if own else 0]),
+        parameters=own.parameters.copy() if own else np.zeros(0), scheme=np.zeros(4), gravity=np.zeros(3),
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class OwnEnergy:
     def __init__(self, law: Law, count: int) -> None:
         self.law, self.count = law, count
         self.raised: Exception | None = None
-        """What the law raised first, which CasADi does not hand on."""
+        """What the law raised, which CasADi does not hand on; from then on it has no number."""
         self._last: tuple[bytes, tuple[Array, Array, Array]] | None = None
         ca = casadi()
         self.kept: list[Any] = []
@@ -48,17 +48,18 @@ class OwnEnergy:
         self.function = self._made("energy", places, ca.Sparsity.dense(1, 1), energy, first)
 
     def at(self, strain: Array, s: Array) -> tuple[Array, Array, Array]:
-        """Stress, slope and energy at the points; not a number where the law has none."""
+        """Stress, slope and energy at the points; no number where the law has none: a solver takes a shorter step."""
         key = strain.tobytes() + s.tobytes()
         if self._last is None or self._last[0] != key:
-            try:
-                found = self.law.elasticity(s, strain)
-            except BadInput:  # a solver takes a shorter step
-                n = s.size
-                found = np.full((n, 6), np.nan), np.full((n, 6, 6), np.nan), np.full(n, np.nan)
-            except Exception as error:
-                self.raised = self.raised or error
-                raise
+            n = s.size
+            found = np.full((n, 6), np.nan), np.full((n, 6, 6), np.nan), np.full(n, np.nan)
+            if self.raised is None:
+                try:
+                    found = self.law.elasticity(s, strain)
+                except BadInput:
+                    pass
+                except Exception as error:
+                    self.raised = error
             self._last = key, found
         return self._last[1]
 
@@ -66,7 +67,7 @@ class OwnEnergy:
         """A function of CasADi; ``derivative`` is that with ε, and those with s and the weights are not asked for."""
         ca, own = casadi(), self
 
-        class Made(ca.Callback):  # type: ignore[name-defined, misc]
+        class Made(ca.Callback):  # type: ignore[name-defined]
             def __init__(self) -> None:
                 ca.Callback.__init__(self)
                 self.construct(name, {})

@@ -233,7 +233,7 @@ class Program:
 
     @cached_property
     def _points(self) -> Any:
-        """(u at start, u at end, element, head) → of the points with a weight ε, s and weight in SI units, (8, points)."""
+        """(u at start, u at end, element, head) → ε, s and weight in SI units, (8, points with a weight)."""
         ca, layout = self.ca, self.layout
         _, ua, ub, e = self._symbols()
         head = ca.SX.sym("head", _HEAD)

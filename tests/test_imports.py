@@ -19,11 +19,27 @@ def test_import_contract_is_kept():
 
 
 def test_command_line_imports_no_numerics_until_needed():
-    code = (
-        "import sys, elver.cli; print([m for m in ('numpy', 'numba', 'scipy', 'xarray') if m in sys.modules])"
-    )
+    code = "import sys, elver.cli; print([m for m in ('numpy', 'numba', 'scipy', 'xarray') if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_looking_at_a_model_file_imports_no_compiler(tmp_path):
+    model = tmp_path / "arm.toml"
+    commands = [
+        ["--help"],
+        ["new", "tendon-arm", str(model)],
+        ["check", str(model)],
+        ["schema"],
+        ["equilibrium", str(model)],
+    ]
+    for command in commands:
+        code = (
+            f"import sys; from elver.cli import app; app({command!r}, standalone_mode=False);"
+            "print('loaded:', [m for m in ('numba', 'xarray', 'matplotlib', 'scipy.linalg') if m in sys.modules])"
+        )
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert result.stdout.endswith("loaded: []\n"), command
 
 
 def test_an_equilibrium_imports_no_tables():
@@ -33,7 +49,7 @@ def test_an_equilibrium_imports_no_tables():
         "rod = ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.kirchhoff(3), name='rod');"
         "found = ev.equilibrium(ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity()]));"
         "found.pose(rod); ev.energy(found);"
-        "print([m for m in ('pandas', 'xarray', 'matplotlib', 'scipy.optimize') if m in sys.modules])"
+        "print([m for m in ('pandas', 'xarray', 'matplotlib', 'scipy.optimize', 'scipy.linalg') if m in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

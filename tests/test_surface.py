@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
 import subprocess
@@ -24,11 +25,36 @@ def test_every_public_name_is_documented(name: str) -> None:
     assert len(doc) > 15, f"the docstring of {name} says too little"
 
 
-def test_type_checkers_see_the_same_names() -> None:
-    tree = ast.parse((ROOT / "src/elver/__init__.py").read_text(encoding="utf-8"))
+LAZY = [
+    file.parent
+    for file in sorted((ROOT / "src/elver").rglob("__init__.py"))
+    if "import lazy" in file.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("folder", LAZY, ids=lambda folder: folder.name)
+def test_type_checkers_see_the_same_names(folder: Path) -> None:
+    """Names that are loaded late are written twice: where they are, and as imports."""
+    name = ".".join(folder.relative_to(ROOT / "src").parts)
+    package = importlib.import_module(name)
+    tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
     block = next(n for n in tree.body if isinstance(n, ast.If))
-    seen = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert seen | {"__version__"} == set(ev.__all__)
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    seen = {alias.name: node.module for node in imports for alias in node.names}
+    assert set(seen) == set(package.__all__) - {"__version__"}
+    for each, home in seen.items():
+        assert getattr(package, each) is getattr(importlib.import_module(str(home)), each)
+
+
+@pytest.mark.parametrize("first", ["package", "module"])
+def test_a_name_wins_over_the_module_that_is_called_alike(first: str) -> None:
+    orders = {"package": "from elver.statics import equilibrium", "module": "import elver.statics.equilibrium"}
+    code = (
+        f"{orders[first]}; import elver.statics.workspace, elver.statics;"
+        "print(*[getattr(elver.statics, n).__class__.__name__ for n in ('equilibrium', 'workspace', 'continuation')])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["function"] * 3
 
 
 def test_an_unknown_name_is_refused() -> None:

@@ -7,61 +7,58 @@ Names are loaded when they are first used, so that the command line starts at on
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from elver.lazy import lazy
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "elver.actuation": (
+    "actuation": (
         "ActiveStress CurvatureWave Imposed Motor Muscle Pressure SpooledTendon Tendon TravellingWave c2_ramp "
         "convergent helical joint_gait muscle_gait parallel ramp rod_gait route sampled sine smooth_step sum_of "
         "triangle within"
     ),
-    "elver.bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
-    "elver.dynamics": (
+    "bodies": "Box Cylinder EllipticCylinder RigidBody Sphere",
+    "dynamics": (
         "Structure Values bias_forces energy explain floating_inverse_dynamics forward_dynamics inverse_dynamics "
         "linearize mass_matrix modes momentum nodes poses structure_of tangent_forward_dynamics "
         "tangent_inverse_dynamics values_of"
     ),
-    "elver.environment": (
+    "environment": (
         "Buoyancy DistributedWrench Feedback FrameLoad Gravity JointFeedback JointFriction JointSpring JointStop "
         "Lighthill Morison PointWrench RotorInertia SlidingFriction"
     ),
-    "elver.errors": "BadInput CannotWrite ElverWarning Interrupted NotConverged UnitWarning",
-    "elver.functions": "compiled",
-    "elver.integrators": (
+    "errors": "BadInput CannotWrite ElverWarning Interrupted NotConverged UnitWarning",
+    "functions": "compiled",
+    "integrators": (
         "Adaptive Conserving GaussLegendre4 GeneralizedAlpha HHT ImplicitMidpoint Newmark RungeKutta4 SemiImplicitEuler"
     ),
-    "elver.integrators.resolution": "check_resolution",
-    "elver.integrators.runs": "save",
-    "elver.integrators.simulate": "simulate state_at still",
-    "elver.io": (
+    "integrators.resolution": "check_resolution",
+    "integrators.runs": "save",
+    "integrators.simulate": "simulate state_at still",
+    "io": (
         "ContinuationStudy EquilibriumStudy Model RunFile SimulationStudy load load_model read_urdf save_csv save_model"
     ),
-    "elver.mechanism": (
+    "mechanism": (
         "Clamped Cylindrical Driven Fixed Floating Frame Free Hold MDHRow Mechanism Motion Planar Prismatic Revolute "
         "Spherical Universal mdh_chain"
     ),
-    "elver.one_rod": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
-    "elver.results": "reactions sample state_from",
-    "elver.rods": (
+    "one_rod": "RodProblem compare_methods direct_equilibrium rod_equilibrium shooting_dynamics solve_rod",
+    "results": "reactions sample state_from",
+    "rods": (
         "Chebyshev Circle Ellipse FullLaw Law Legendre Magnus Material Piecewise PiecewiseConstant PiecewiseLinear "
         "Rectangle Rod RungeKuttaMuntheKaas Sampled Section Spectral Stepped Taper Tube"
     ),
-    "elver.statics": (
-        "assemble equilibria continuation equilibrium inverse_statics singularity stability workspace"
-    ),
-    "elver.system": "State System",
-    "elver.viz": "animate show",
-    "elver.viz.browser": "view",
-    "elver.viz.graph": "draw_graph",
-    "elver.viz.reports": "report save_plots",
-    "elver.viz.workspace": "draw_workspace",
+    "statics": ("assemble equilibria continuation equilibrium inverse_statics singularity stability workspace"),
+    "system": "State System",
+    "viz": "animate show",
+    "viz.browser": "view",
+    "viz.graph": "draw_graph",
+    "viz.reports": "report save_plots",
+    "viz.workspace": "draw_workspace",
 }
-_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
-
-__all__ = sorted([*_MODULE, "__version__"])
+__all__ = sorted([*lazy(__name__, _HOME), "__version__"])
 
 if TYPE_CHECKING:
     from elver.actuation import (
@@ -221,15 +218,3 @@ if TYPE_CHECKING:
     from elver.viz.graph import draw_graph
     from elver.viz.reports import report, save_plots
     from elver.viz.workspace import draw_workspace
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
-        raise AttributeError(f"module 'elver' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)

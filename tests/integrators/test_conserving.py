@@ -266,7 +266,25 @@ def held_up() -> tuple[ev.System, ev.State, dict]:
 # Newton -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [free_soft, closed, held_up, slowed])
+def swims(fluid: type[ev.Morison | ev.Lighthill]) -> tuple[ev.System, ev.State, dict]:
+    """A thrown rod in a stream."""
+    rod = ev.Rod(
+        1.0, ev.Ellipse(0.05, 0.03), ev.Material(young=1e6, poisson=0.4, density=1000.0), ev.Legendre.planar(3)
+    )
+    system = ev.System(ev.Mechanism.free(rod), [], [fluid([rod], flow=(0.3, 0.1, 0.05))])
+    thrown = system.rest().with_(eta=np.array([0.1, 0.2, 3.0, 0.5, 0.2, 0.1]), q_dot=np.array([1.0, 2.0, 3.0]))
+    return system, thrown, {}
+
+
+def sliced() -> tuple[ev.System, ev.State, dict]:
+    return swims(ev.Morison)
+
+
+def shedding() -> tuple[ev.System, ev.State, dict]:
+    return swims(ev.Lighthill)
+
+
+@pytest.mark.parametrize("make", [free_soft, closed, held_up, slowed, sliced, shedding])
 def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
     system, state, inputs = make()
     march, h = March(system, state, KEEPS, system.signals(inputs)), 1e-2
@@ -299,7 +317,7 @@ def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
         [(residual(x + 1e-5 * e) - residual(x - 1e-5 * e)) / 2e-5 for e in np.diag(unit)]
     ).T
     size = np.max(np.abs(found), axis=1, keepdims=True)
-    np.testing.assert_allclose(matrix / size, found / size, atol=1e-7)
+    np.testing.assert_allclose(matrix / size, found / size, atol=1e-8)
 
 
 # Kindness ---------------------------------------------------------------------------------------------------
@@ -316,10 +334,6 @@ def test_runs_do_not_depend_on_how_they_are_cut() -> None:
 
 
 def test_what_it_does_not_know_is_said() -> None:
-    rod = soft()
-    water = ev.System(ev.Mechanism.free(rod), [], [ev.Morison()])
-    with pytest.raises(ev.BadInput, match="Morison"):
-        ev.simulate(water, duration=0.1, step=1e-2, method=KEEPS)
     material = ev.Material(young=1e6, poisson=0.5, density=1000.0)
     many, checked = (
         ev.Rod(1.0, ev.Circle(0.01), material, basis, name=name, **more)

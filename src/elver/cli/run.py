@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from elver.cli.check import changes_of
@@ -125,6 +123,11 @@ def _simulate(model: Model, study: SimulationStudy, target: Path) -> dict[str, A
 @contextlib.contextmanager
 def _progress(duration: float) -> Iterator[Callable[[float, float], None]]:
     """A bar with the simulated time and the speed relative to real time; nothing where no one looks."""
+    if not sys.stderr.isatty():
+        yield lambda now, end: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     console = Console(stderr=True, highlight=False)
     bar = Progress(
         TextColumn("t = {task.fields[now]:.3g} of {task.fields[end]:.3g} s"),
@@ -133,7 +136,6 @@ def _progress(duration: float) -> Iterator[Callable[[float, float], None]]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=not sys.stderr.isatty(),
     )
     began = time.perf_counter()
     with bar:
@@ -148,6 +150,8 @@ def _progress(duration: float) -> Iterator[Callable[[float, float], None]]:
 
 
 def _continue(model: Model, study: ContinuationStudy, target: Path) -> dict[str, Any]:
+    import xarray as xr
+
     from elver import io
     from elver.statics import continuation
 
@@ -176,16 +180,15 @@ def _continue(model: Model, study: ContinuationStudy, target: Path) -> dict[str,
 def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
     from elver import io
     from elver.integrators.resolution import resolution_in_words
-    from elver.integrators.simulate import still
     from elver.io.toml_model import EquilibriumStudy
     from elver.statics import equilibrium
 
     study = model.study if isinstance(model.study, EquilibriumStudy) else EquilibriumStudy()
-    found = equilibrium(
-        model.system, model.inputs, tolerance=study.tolerance, max_iterations=study.max_iterations
-    )
+    found = equilibrium(model.system, model.inputs, tolerance=study.tolerance, max_iterations=study.max_iterations)
     names = model.system.channel_names
     if target is not None:
+        from elver.integrators.simulate import still
+
         io.save(still(found), target)
     return {
         "file": str(target) if target else None,
@@ -205,16 +208,15 @@ def _equilibrium(model: Model, target: Path | None) -> dict[str, Any]:
 
 def _reactions(found: Any) -> dict[str, dict[str, Any]]:
     """What the first side of each joint, clamp and hold exerts on the second, in world axes, about the joint."""
-    data = found.reactions
-    return {
-        str(name): {
-            "a": data["a"].item(k),
-            "b": data["b"].item(k),
-            "force_on_b_world": data["force_on_b_world"].values[k].tolist(),
-            "moment_on_b_world": data["moment_on_b_world"].values[k].tolist(),
-        }
-        for k, name in enumerate(data["joint"].values)
-    }
+    from elver.results.history import history_of
+    from elver.results.reactions import passages_of
+
+    rows = {}
+    for passage in passages_of(history_of(found)[0]):
+        wrench = passage.on("b")[1][0].tolist()
+        a, b = passage.labels
+        rows[passage.name] = {"a": a, "b": b, "force_on_b_world": wrench[3:], "moment_on_b_world": wrench[:3]}
+    return rows
 
 
 def _show_equilibrium(result: dict[str, Any]) -> None:

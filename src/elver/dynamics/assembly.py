@@ -51,6 +51,7 @@ from elver.environment import (
 )
 from elver.errors import BadInput
 from elver.kernels.tree.program import Program
+from elver.kernels.twin.tendon import stretch_of_tendon
 from elver.mechanism import Frame, Joint
 from elver.rods import Rod
 from elver.system import OnJoint, System
@@ -241,7 +242,6 @@ class _Arrays:
         slots = paths["slots"]
         self.found |= {
             "segment": ints(paths["segment"]).reshape(-1, 10),
-            "path": ints(paths["path"]),
             "frame_slot": ints(paths["frame_slot"]),
             "slot_path": ints(paths["slot_path"]),
             "span_tendon": ints(spans["tendon"]),
@@ -342,7 +342,8 @@ def _points(system: System, tree: Segments) -> _Points:
         bend.append(found[0])
         phi.append(found[1][:, 0])
         H = rod.stiffness(here)
-        softest.append(np.min(H[:, rod.component] * np.where(rod.component < 3, 1.0 / rod.length, rod.length)))
+        free = np.flatnonzero(rod.counts)
+        softest.append(np.min(H[:, free] * np.where(free < 3, 1.0 / rod.length, rod.length)))
         at[rod] = slice(len(block), len(block) + here.size)
         s.append(here)
         ds.append(weights)
@@ -488,10 +489,8 @@ def _tendons(system: System, points: _Points) -> dict[str, list[Any]]:
         for rod in a.rods:
             on, s = points.of(rod)
             D, D_prime, here = a.geometry(s, rod)
-            rest = points.rest[on]
-            c = rest[:, 3:] + np.cross(rest[:, :3], D) + D_prime
             path[on], weight[on] = np.hstack([D, D_prime]), np.where(here, points.ds[on], 0.0)
-            length += float(weight[on] @ np.linalg.norm(c, axis=1))
+            length += float(weight[on] @ stretch_of_tendon(points.rest[on], D, D_prime))
         out["input"].append(system.input_index(a))
         out["factor"].append(-a.area if isinstance(a, Pressure) else 1.0)
         out["length"].append(length)

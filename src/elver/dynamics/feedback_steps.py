@@ -77,14 +77,14 @@ class FeedbackSteps:
     def _residual(
         self, _: Any, base: Array, twist: Array, q: Array, multipliers: Array, u: Array, jets: int
     ) -> None:
-        """Residual at an instant (3), at rest and without feedback (1), or over the step (2)."""
+        """Residual at an instant (3), at rest and without feedback (1, 0), or over the step (2)."""
         kernels, work = self.kernels, self.kernels.work
         if jets == 3:
             kernels.fill_residual(None, base, twist, q, multipliers, u, 3)
             return
         work.user_wrench[:] = 0.0
         entry.evaluate_residual(kernels.robot, base, twist, q, multipliers, u, jets)
-        if jets == 1:
+        if jets < 2:
             self.start = None
             return
         powers = self._push(base, float(u[-1]))

@@ -19,6 +19,7 @@ from elver.dynamics.quantities import tangent_inverse_dynamics
 from elver.dynamics.states import arrays
 from elver.environment import FrameLoad
 from elver.errors import BadInput, warn
+from elver.numerics.pencils import symmetric_pencil
 from elver.system import Balanced, Inputs, State, System, situation
 from elver.words import listed
 
@@ -129,9 +130,7 @@ def modes(
     M, D, K, Z = linear.M, linear.D, linear.K, linear.basis
     symmetric = np.max(np.abs(K - K.T)) < 1e-7 * np.max(np.abs(K))
     if symmetric and not np.any(D):
-        from scipy.linalg import eigh  # equilibria do without
-
-        values, vectors = eigh(0.5 * (K + K.T), M)
+        values, vectors = symmetric_pencil(0.5 * (K + K.T), M)
         # a negative value is a pair of real roots, of which the growing one is told
         roots = np.where(values < 0.0, 1.0, 1j) * np.sqrt(np.abs(values))
         shapes = vectors.astype(complex)

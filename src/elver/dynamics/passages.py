@@ -30,6 +30,7 @@ _LIGHT, _SINGULAR = 1e-8, 1e-13
 
 def passage_of(kernels: Core) -> Passage:
     """Arrays of conserving steps."""
+    kernels.make_room()
     inputs = kernels.system.input_size
     return passage_for(kernels.program, kernels.rows, inputs, light_of(kernels), _floating(kernels))
 
@@ -87,6 +88,7 @@ def _tangent_at_rest(kernels: Core, rate: int) -> Array:
     own, a, c = kernels.released, arrays(kernels.system.rest()), kernels.coordinates
     inputs, columns, weights = np.zeros(kernels.system.input_size), np.zeros((18, 6)), np.zeros(3)
     columns[6 * rate : 6 * rate + 6], weights[rate] = np.eye(6), 1.0
+    own.make_room()
     entry.evaluate_residual(own.robot, a.base, a.twist, a.q, a.multipliers, inputs, 3)
     entry.evaluate_tangent(own.robot, a.base, a.q, a.multipliers, inputs, columns, weights, 3)
     return own.work.matrix[:c, :c].copy()

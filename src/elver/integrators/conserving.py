@@ -16,7 +16,7 @@ import numpy as np
 from elver.actuation import ActiveStress
 from elver.dynamics.core import core
 from elver.dynamics.passages import adrift, light_of, mass_of
-from elver.environment import FrameLoad, Lighthill, Morison
+from elver.environment import FrameLoad
 from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
 from elver.rods import Spectral
@@ -81,7 +81,7 @@ class Conserving(Method):
     def refusal(self, system: System) -> str:
         """What of ``system`` it does not know yet, in words; empty where it knows all."""
         for load in system.loads:
-            if isinstance(load, Morison | Lighthill | FrameLoad):
+            if isinstance(load, FrameLoad):
                 return f"Conserving() does not know {type(load).__name__} ({load.name!r}) yet: use ImplicitMidpoint()"
         for part in system.actuators:
             if isinstance(part, ActiveStress) and not part.has_energy:

@@ -33,6 +33,10 @@ __all__ = ["March"]
 Array: TypeAlias = NDArray[Any]
 
 
+# How often a conserving step is halved for the energy that it brings in.
+_FOR_ENERGY = 4
+
+
 class March:
     """State and scratch arrays of a run, advanced over any grid of times."""
 
@@ -49,7 +53,9 @@ class March:
         on_se3 = np.array([int(method.group == "SE3")])
         self.place = Place(_numbers(method), on_se3, self.base, self.rates, self.q, self.multipliers)
         self.scratch = self._scratch()
-        self.divided: list[float] = []  # s, where steps that were taken in parts began
+        self.divided: list[float] = []  # s, where steps that were taken in parts began, as Newton had failed
+        self.failed = False  # whether it had, since whole steps did
+        self.shortened = 0  # steps in parts for the energy that they would have brought in
         self.halved = 0  # how often the next step is halved: one time less than the step before needed
         self._take_rates(a.twist)
 
@@ -109,6 +115,8 @@ class March:
         kept = state.pop("kept")
         vars(self).update(state)
         self.core = core(self.system).with_own_work()
+        if self.scratch.iteration.matrix.size:
+            self.core.make_room()
         told, self.scratch = self.scratch, self._scratch()
         self.scratch.take_over(told)
         for own, values in zip(self.core.kept, kept, strict=True):
@@ -122,7 +130,7 @@ class March:
 
     def save(self) -> tuple[Array, ...]:
         """Copies of the state, to come back to."""
-        steps = np.array([self.halved, len(self.divided)])
+        steps = np.array([self.halved, len(self.divided), self.failed, self.shortened])
         return *(x.copy() for x in self._carried), steps
 
     def restore(self, saved: tuple[Array, ...]) -> None:
@@ -130,7 +138,7 @@ class March:
         *carried, steps = saved
         for x, y in zip(self._carried, carried, strict=True):
             x[...] = y
-        self.halved = int(steps[0])
+        self.halved, self.failed, self.shortened = int(steps[0]), bool(steps[2]), int(steps[3])
         del self.divided[int(steps[1]) :]
 
     def run(self, times: Array) -> tuple[int, dict[str, Array]]:
@@ -258,11 +266,16 @@ class March:
                 done += count
             if done == last:
                 break
+            if not self.halved:
+                self.failed = not self._refused
             parts = self._in_parts(float(times[done]), float(times[done + 1]))
             if not parts:
                 break
             pieces.append(parts)
-            self.divided.append(float(times[done]))
+            if self.failed:
+                self.divided.append(float(times[done]))
+            else:
+                self.shortened += 1
             done += 1
             if not self.halved and done < last:
                 self.filter_start(float(times[done]), float(times[done + 1] - times[done]))
@@ -271,12 +284,19 @@ class March:
         first, *more = pieces
         return done, {name: np.concatenate([first[name], *(rows[name][1:] for rows in more)]) for name in first}
 
+    @property
+    def _refused(self) -> bool:
+        """Whether Newton found the step that was not taken."""
+        return self.passage is not None and self.passage.refused[0] > 0.0
+
     def _in_parts(self, t0: float, t1: float) -> dict[str, Array]:
         """One step in 2, 4, 8 ... parts, shorter from where one fails; its records, none where that does not help."""
         most = self.method.halvings
         halved, finest = max(self.halved, 1), 2**most
         grid, at, saved = np.linspace(t0, t1, finest + 1), 0, self.save()
         pieces: list[dict[str, Array]] = []
+        if self.passage is not None:
+            self.passage.least[0] = 1.1 * (t1 - t0) / 2**_FOR_ENERGY
         while at < finest:
             if halved > most:
                 self.restore(saved)
@@ -288,6 +308,7 @@ class March:
             pieces.append(rows)
             at += count * (finest >> halved)
             halved += at < finest
+            self.failed |= at < finest and not self._refused
         self.halved = halved - 1
         first, *more = pieces
         out = {name: np.concatenate([first[name], *(rows[name][1:] for rows in more)]) for name in first}

@@ -160,6 +160,8 @@ class Recorder:
     def finish(self, status: str) -> xr.Dataset:
         """The whole run with its last state; its status goes to the file, ``trouble`` says if that was not to be."""
         about = self.ledger.verdict().attributes
+        if self.march.shortened:
+            about["shortened_steps"] = self.march.shortened
         self.attributes |= about
         if self.last is not None:
             self.records.append(self.last)

@@ -22,11 +22,9 @@ import ast
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg
-import xarray as xr
 from numpy.typing import NDArray
 
 from elver import integrators
@@ -38,12 +36,17 @@ from elver.dynamics.states import Arrays, arrays, as_state
 from elver.errors import BadInput, ElverWarning, positive
 from elver.integrators.adaptive import Adaptive
 from elver.integrators.method import Method
-from elver.integrators.simulate import simulate
+from elver.numerics.pencils import symmetric_pencil
 from elver.results.history import History, history_of, system_of
+from elver.results.status import is_run
 from elver.statics.equilibrium import Equilibrium
 from elver.statics.resolution import Resolution, conclude, excess_of, resolution_of_equilibrium, strain_by_strain
+from elver.statics.settling import null_space
 from elver.system import State, System
 from elver.words import describe
+
+if TYPE_CHECKING:
+    import xarray as xr  # half a second to import: only where a dataset is made
 
 __all__ = ["check_resolution", "resolution_in_words"]
 
@@ -74,7 +77,7 @@ def check_resolution(
         raise BadInput(f"instants = {instants}: give a whole number >= 1")
     if isinstance(result, Equilibrium):
         return resolution_of_equilibrium(result, tolerance)
-    if not isinstance(result, xr.Dataset):
+    if not is_run(result):
         raise BadInput(
             f"check_resolution: {describe(result)} is no result; give an equilibrium or a run of simulate(...)"
         )
@@ -144,7 +147,7 @@ def _relaxed(fine: Refinement, state: State, u: Array) -> State:
     scale = kernels.assembly.scale[free:]
     own = (kernels.elastic @ fine.transfer).T * scale
     own[~own.any(axis=1)] = (fine.transfer.T / scale)[~own.any(axis=1)]  # joints without springs
-    new = scale[:, None] * scipy.linalg.null_space(own, rcond=1e-10)
+    new = scale[:, None] * null_space(own, 1e-10)
     if not new.shape[1]:
         return carried
     step = -np.linalg.lstsq(new.T @ K[free:c, free:c] @ new, new.T @ R[free:c], rcond=1e-12)[0]
@@ -221,11 +224,11 @@ def _vibrations(system: System, a: Arrays, u: Array) -> tuple[Array, Array, Arra
     K, D, M = (matrix[:c, :c] for matrix in whole)
     imposed = np.eye(c)[c - kernels.n + kernels.program.imposed[:, 0]]
     held = np.vstack([whole[0][c:, :c], imposed]) * scale
-    Z = scale[:, None] * (scipy.linalg.null_space(held, rcond=1e-9) if held.size else np.eye(c))
+    Z = scale[:, None] * null_space(held, 1e-9)
     if not Z.shape[1]:
         return np.zeros(0), np.zeros(0), np.zeros((c, 0)), M
     small = [Z.T @ matrix @ Z for matrix in (K, D, M)]
-    values, vectors = scipy.linalg.eigh(0.5 * (small[0] + small[0].T), 0.5 * (small[2] + small[2].T))
+    values, vectors = symmetric_pencil(0.5 * (small[0] + small[0].T), 0.5 * (small[2] + small[2].T))
     omega = np.sqrt(np.abs(values))
     damping = np.einsum("ij,ik,kj->j", vectors, small[1], vectors) / (2.0 * np.maximum(omega, 1e-300))
     return values, np.maximum(damping, 0.0), Z @ vectors, M
@@ -294,6 +297,8 @@ def _again(run: xr.Dataset, system: System, whole: History, first: State) -> His
         finer: Any = replace(step, tolerance=0.1 * step.tolerance)
     else:
         finer = 0.5 * min(step, duration)
+    from elver.integrators.simulate import simulate  # which imports xarray; an equilibrium does without
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ElverWarning)  # said of the run itself
         again = simulate(system, first, duration, finer, method, _inputs(system, whole))

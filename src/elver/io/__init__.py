@@ -11,25 +11,22 @@ read_urdf("arm.urdf")                                 a robot of rigid links fro
 Names are loaded when they are first used: a look at a model file needs no xarray.
 """
 
-# ruff: noqa: F401 (imported for type checkers only)
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from elver.lazy import lazy
 
 _HOME = {
     "files": "RunFile collect load part save",
     "model": "Table decode dumps encode loads",
     "table": "save_csv",
-    "toml_model": (
-        "ContinuationStudy EquilibriumStudy Model SimulationStudy load_model save_model"
-    ),
+    "toml_model": "ContinuationStudy EquilibriumStudy Model SimulationStudy load_model save_model",
     "toml_schema": "model_schema",
     "urdf": "read_urdf",
 }
-_MODULE = {name: module for module, names in _HOME.items() for name in names.split()}
 
-__all__ = sorted(_MODULE)
+__all__ = lazy(__name__, _HOME)
 
 if TYPE_CHECKING:
     from elver.io.files import RunFile, collect, load, part, save
@@ -45,15 +42,3 @@ if TYPE_CHECKING:
     )
     from elver.io.toml_schema import model_schema
     from elver.io.urdf import read_urdf
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE:
-        raise AttributeError(f"module 'elver.io' has no attribute {name!r}")
-    value = getattr(import_module(f"elver.io.{_MODULE[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return list(__all__)

@@ -99,7 +99,7 @@ def file_types() -> dict[str, type]:
 
 def method_types() -> dict[str, type]:
     """Classes of time schemes that a study may name."""
-    return {name: vars(importlib.import_module("elver.integrators"))[name] for name in METHODS}
+    return {name: getattr(importlib.import_module("elver.integrators"), name) for name in METHODS}
 
 
 def arguments(cls: Callable[..., Any]) -> dict[str, inspect.Parameter]:

@@ -29,6 +29,7 @@ from elver.actuation import Muscle, Pressure, Tendon
 from elver.environment import DistributedWrench, Gravity, PointWrench
 from elver.errors import BadInput, finite, positive
 from elver.guards import check_system
+from elver.kernels.twin.tendon import pull_of_tendon, stiffening_of_tendon, stretch_of_tendon
 from elver.lie import se3, so3
 from elver.mechanism import Clamped, Driven, Fixed, Floating, Frame, Hold, Joint, Spherical
 from elver.rods import Rod, SectionLaw
@@ -158,26 +159,15 @@ class Sections:
     def actuation(self, xi: Array, *, slopes: bool = True) -> tuple[Array, Array]:
         """Λ_act (n, 6) at the strains ``xi`` (n, 6), and ∂Λ_act/∂ξ (n, 6, 6), symmetric, ≥ 0 for tendons.
 
-        W = [D̂; 1], t = c/|c|, P = (1 - t tᵀ)/|c|:  Λ_act = Σ T W t,  ∂Λ_act/∂ξ = Σ T W P Wᵀ
+        :mod:`elver.kernels.twin.tendon` has their law.
         """
         n = self.s.size
         stress, slope = self.muscle.copy(), np.zeros((n, 6, 6))
         for k, tension in enumerate(self.tensions):
-            D, on = self.D[:, k], self.here[:, k]
-            D_hat = so3.hat(D)
-            c = xi[:, 3:] + np.cross(xi[:, :3], D) + self.D_prime[:, k]
-            size = np.sqrt(np.sum(c * c, axis=1))
-            t = c / size[:, None]
-            pull = tension * on
-            stress[:, :3] += pull[:, None] * np.cross(D, t)
-            stress[:, 3:] += pull[:, None] * t
+            at, here = (xi, self.D[:, k], self.D_prime[:, k]), tension * self.here[:, k]
+            stress += here[:, None] * pull_of_tendon(*at)
             if slopes:
-                P = (np.eye(3) - t[:, :, None] * t[:, None, :]) * (pull / size)[:, None, None]
-                DP = D_hat @ P
-                slope[:, :3, :3] -= DP @ D_hat
-                slope[:, :3, 3:] += DP
-                slope[:, 3:, :3] -= P @ D_hat
-                slope[:, 3:, 3:] += P
+                slope += here[:, None, None] * stiffening_of_tendon(*at)
         return stress, slope
 
     def stress(self, xi: Array) -> tuple[Array, Array]:
@@ -211,8 +201,7 @@ class Sections:
         """
         energy = np.sum(self.muscle * (xi - self.rest_strain), axis=1)
         for k, tension in enumerate(self.tensions):
-            c = xi[:, 3:] + np.cross(xi[:, :3], self.D[:, k]) + self.D_prime[:, k]
-            energy += tension * self.here[:, k] * np.linalg.norm(c, axis=1)
+            energy += tension * self.here[:, k] * stretch_of_tendon(xi, self.D[:, k], self.D_prime[:, k])
         return energy
 
     def body_load(self, g: Array) -> tuple[Array, Array]:
@@ -389,9 +378,7 @@ class RodProblem:
             xi = rest(s)
             for pull in pulls:
                 D, D_prime, on = pull.geometry(s)
-                c = xi[:, 3:] + np.cross(xi[:, :3], D) + D_prime
-                t = (pull.tension * on / np.linalg.norm(c, axis=1))[:, None] * c
-                total += np.hstack([np.cross(D, t), t])
+                total += (pull.tension * on)[:, None] * pull_of_tendon(xi, D, D_prime)
             return total
 
         return replace(self, tendons=(), muscle=stress)

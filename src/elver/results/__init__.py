@@ -5,8 +5,19 @@ Who computes fills it, who draws or stores reads it. Works on a system with stat
 
 from __future__ import annotations
 
-from elver.results.reactions import reactions
-from elver.results.sampling import sample
-from elver.results.shape import state_from
+from typing import TYPE_CHECKING
 
-__all__ = ["reactions", "sample", "state_from"]
+from elver.lazy import lazy
+
+_HOME = {
+    "reactions": "reactions",
+    "sampling": "sample",
+    "shape": "state_from",
+}
+
+__all__ = lazy(__name__, _HOME)
+
+if TYPE_CHECKING:
+    from elver.results.reactions import reactions
+    from elver.results.sampling import sample
+    from elver.results.shape import state_from

@@ -9,7 +9,7 @@ from one part to the other inside them; not cables over guides, which act at the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,13 +22,13 @@ from elver.system import Inputs, System
 if TYPE_CHECKING:
     import xarray as xr  # half a second to import: only where a dataset is made
 
-__all__ = ["reactions"]
+__all__ = ["Passage", "passages_of", "reactions"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class _Passage:
+class Passage:
     """A joint or hold: its frames on both sides, time first, and the wrench on b about the base point."""
 
     name: str
@@ -36,6 +36,12 @@ class _Passage:
     labels: tuple[str, str]
     frames: tuple[tuple[Array, Array], tuple[Array, Array]]  # (R, p) of a and of b
     on_b: Array
+
+    def on(self, side: Literal["a", "b"]) -> tuple[Array, Array]:
+        """Wrench on a side (time, 6), about the origin of its frame: in axes of the frame, and of the world."""
+        R, p = self.frames[side == "b"]
+        wrench = self.on_b if side == "b" else -self.on_b
+        return to_frame(R, p, wrench), to_frame(np.broadcast_to(np.eye(3), R.shape), p, wrench)
 
 
 def reactions(
@@ -52,13 +58,17 @@ def reactions(
     are dropped by the equations and count as zero here.
     """
     history, instant = history_of(result, times, system=system, inputs=inputs)
-    found = wrenches(history)
-    passages = [*_joints(history, found), *_holds(history, found)]
-    data = _dataset(passages, history.times)
+    data = _dataset(passages_of(history), history.times)
     return data.isel(time=0) if instant else data
 
 
-def _joints(history: History, found: Wrenches) -> list[_Passage]:
+def passages_of(history: History) -> list[Passage]:
+    """What passes through every joint and hold, in the order of the mechanism."""
+    found = wrenches(history)
+    return [*_joints(history, found), *_holds(history, found)]
+
+
+def _joints(history: History, found: Wrenches) -> list[Passage]:
     """Joints in the order of the mechanism; those that leave everything free have none."""
     mechanism = history.system.mechanism
     reverse = {branch.joint: branch.reverse for branch in mechanism.tree.branches}
@@ -80,7 +90,7 @@ def _joints(history: History, found: Wrenches) -> list[_Passage]:
             continue
         frames = (ends[1], ends[0]) if swapped else (ends[0], ends[1])
         on_b = -wrench if swapped else wrench
-        out.append(_Passage(_name(joint), joint.kind, (joint.a.label, joint.b.label), frames, on_b))
+        out.append(Passage(_name(joint), joint.kind, (joint.a.label, joint.b.label), frames, on_b))
     return out
 
 
@@ -89,13 +99,13 @@ def _name(joint: Joint) -> str:
     return joint.name
 
 
-def _holds(history: History, found: Wrenches) -> list[_Passage]:
+def _holds(history: History, found: Wrenches) -> list[Passage]:
     mechanism = history.system.mechanism
     out = []
     for k, hold in enumerate(mechanism.holds):
         frame: Frame = mechanism.held(hold)
         ends = _closure_ends(history, found, k)
-        out.append(_Passage(mechanism.hold_names[k], "hold", ("world", frame.label), ends, -found.closure[:, k]))
+        out.append(Passage(mechanism.hold_names[k], "hold", ("world", frame.label), ends, -found.closure[:, k]))
     return out
 
 
@@ -114,18 +124,14 @@ def _closure_ends(history: History, found: Wrenches, k: int) -> Any:
     return tuple(ends)
 
 
-def _dataset(passages: list[_Passage], times: Array) -> xr.Dataset:
+def _dataset(passages: list[Passage], times: Array) -> xr.Dataset:
     dims = ("time", "joint", "xyz")
     variables: dict[str, Any] = {}
-    for side, sign in (("a", -1.0), ("b", 1.0)):
-        own: list[Array] = []
-        world: list[Array] = []
-        for passage in passages:
-            R, p = passage.frames[side == "b"]
-            own.append(to_frame(R, p, sign * passage.on_b))
-            world.append(to_frame(np.broadcast_to(np.eye(3), R.shape), p, sign * passage.on_b))
-        for suffix, found, axes in (("", own, "joint axes"), ("_world", world, "world axes")):
-            values = np.stack(found, axis=1) if found else np.zeros((times.size, 0, 6))
+    sides: tuple[Literal["a", "b"], ...] = ("a", "b")
+    for side in sides:
+        found = [passage.on(side) for passage in passages]
+        for k, (suffix, axes) in enumerate((("", "joint axes"), ("_world", "world axes"))):
+            values = np.stack([pair[k] for pair in found], axis=1) if found else np.zeros((times.size, 0, 6))
             where = f"in {axes}, about the joint's frame on {side}"
             variables[f"moment_on_{side}{suffix}"] = (dims, values[..., :3], {"units": "N m", "long_name": where})
             variables[f"force_on_{side}{suffix}"] = (dims, values[..., 3:], {"units": "N", "long_name": where})

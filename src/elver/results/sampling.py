@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from elver.actuation import ActiveStress, Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.quantities import nodes
 from elver.errors import BadInput, finite
+from elver.kernels.twin.tendon import pull_of_tendon
 from elver.lie import se3, so3
 from elver.lie.integration import magnus_increment
 from elver.mechanism import Part
@@ -264,10 +265,8 @@ def _active_stress(history: History, rod: Rod, s: Array, xi: Array) -> tuple[Arr
             factor = -part.area if isinstance(part, Pressure) else 1.0
             T = factor * history.inputs[:, system.input_index(part)]
         D, D_prime, on = part.geometry(s, rod)
-        c = xi[..., 3:] + np.cross(xi[..., :3], D) + D_prime
-        u = c / np.linalg.norm(c, axis=-1, keepdims=True)
         carried = T[:, None] * on
-        active += carried[..., None] * np.concatenate([np.cross(D, u), u], axis=-1)
+        active += carried[..., None] * pull_of_tendon(xi, D, D_prime)
         if not isinstance(part, Pressure):
             tensions.append(carried)
             names.append(system.label(part))

@@ -120,9 +120,10 @@ class WorkMeter:
                 work[:, k] += node.weight * power
             for k, power in self._losses(node):
                 loss[:, k] += node.weight * power
-            for k, power in self._drags(node, seen if "held" in rows else None):
+            ends = seen if "held" in rows else None
+            for k, power in self._drags(node, ends):
                 loss[:, k] += node.weight * power
-            self._add_water(node, work, loss)
+            self._add_water(node, ends, work, loss)
         if known := getattr(self.kernels, "powers", None):
             for t in [t for t in known if t < rows["time"][-1] - 1e-6 * h[-1]]:
                 del known[t]
@@ -392,36 +393,37 @@ class WorkMeter:
         p = self.kernels.program
         for j, rod in enumerate(self.kernels.assembly.drag_owner):
             frame = int(p.drag_frame[j])
-            motion = node.velocity[:, self.frames[frame]].reshape(-1, 2, 3)
-            if ends is None:
-                axes = [node.rotation[:, self.frames[frame]]]
-            else:
-                axes = [ends.rotation[:-1, frame], ends.rotation[1:, frame]]
-                angle = node.weight * np.linalg.norm(motion[:, 0], axis=1)  # to Cayley's vector
-                motion = motion.copy()
-                longer = np.tan(0.5 * angle) / np.where(angle > 0.0, 0.5 * angle, 1.0) + (angle == 0.0)
-                motion[:, 0] *= longer[:, None]
+            motion, axes = self._of_step(node, ends, [frame])
             for R in axes:
-                eta = np.einsum("tji,tkj->tki", R, motion).reshape(-1, 6)
+                eta = np.einsum("tji,tkj->tki", R[:, 0], motion[:, 0].reshape(-1, 2, 3)).reshape(-1, 6)
                 yield self.dampers.index(rod), np.einsum("ti,ik,tk->t", eta, p.drag[j], eta) / len(axes)
 
-    def _add_water(self, node: _Nodes, work: Array, loss: Array) -> None:
+    def _of_step(self, node: _Nodes, ends: Observation | None, frames: list[int]) -> tuple[Array, list[Array]]:
+        """Motion (steps, frames, 6) of frames and their axes; of conserving steps by Cayley's vector, at both ends."""
+        used = [self.frames[frame] for frame in frames]
+        motion = node.velocity[:, used]
+        if ends is None:
+            return motion, [node.rotation[:, used]]
+        half = 0.5 * node.weight[:, None] * np.linalg.norm(motion[..., :3], axis=2)
+        longer = np.tan(half) / np.where(half > 0.0, half, 1.0) + (half == 0.0)
+        motion = np.concatenate([longer[..., None] * motion[..., :3], motion[..., 3:]], axis=2)
+        return motion, [ends.rotation[:-1, frames], ends.rotation[1:, frames]]
+
+    def _add_water(self, node: _Nodes, ends: Observation | None, work: Array, loss: Array) -> None:
         """Drag in still water is dissipation; all else that the water does is its work."""
         p, owners = self.kernels.program, self.kernels.assembly.strip_owner
         first = len(self.works) - len(self.fluids)
         for law in np.unique(p.strip_frame[: len(owners), 1]):
             alike = np.flatnonzero(p.strip_frame[: len(owners), 1] == law)
-            f = [self.frames[int(frame)] for frame in p.strip_frame[alike, 0]]
-            totals, drags = strip_powers(
-                int(law), p.strip[alike], p.strip_pose[alike], node.rotation[:, f], node.velocity[:, f]
-            )
-            for j, total, drag in zip(alike, totals.T, drags.T):
-                owner = owners[j]
-                if owner in self.still:
-                    k = len(self.dampers) + len(self.slides) + self.still.index(owner)
-                    loss[:, k] -= node.weight * drag
-                    total = total - drag
-                work[:, first + self.fluids.index(owner)] += node.weight * total
+            motion, axes = self._of_step(node, ends, p.strip_frame[alike, 0].tolist())
+            for R in axes:
+                powers = strip_powers(int(law), p.strip[alike], p.strip_pose[alike], R, motion)
+                for j, total, drag in zip(alike, *(x.T * node.weight / len(axes) for x in powers), strict=True):
+                    owner = owners[j]
+                    if owner in self.still:
+                        loss[:, len(self.dampers) + len(self.slides) + self.still.index(owner)] -= drag
+                        total = total - drag
+                    work[:, first + self.fluids.index(owner)] += total
 
 
 def _cubic(a: Array, b: Array, a_dot: Array, b_dot: Array, h: Array, c: float) -> Array:

@@ -23,7 +23,6 @@ from elver.errors import BadInput, refused
 from elver.guards import check_system
 from elver.lie.integration import magnus
 from elver.mechanism import Frame, Part
-from elver.results import reactions, sample
 from elver.rods import Rod
 from elver.rods.fields import Station
 from elver.statics.moving import at_rest
@@ -114,6 +113,8 @@ class Equilibrium(Carried):
 
     def sample(self, part: Part | str | None = None, at: ArrayLike | Station | None = None) -> xr.Dataset:
         """Poses, strains and internal stress of a part at any places, by name: :func:`elver.sample`."""
+        from elver.results import sample  # asked for when all is done, if at all
+
         return sample(self, part, at)
 
     def stress(self, part: Part | str | None = None, at: ArrayLike | Station = "base") -> Array:
@@ -121,12 +122,14 @@ class Equilibrium(Carried):
 
         It is what the part beyond exerts on the part before, tendons and other actuators in the section included.
         """
-        found = sample(self, part, at)
+        found = self.sample(part, at)
         return np.concatenate([found["moment"].values, found["force"].values], axis=-1)
 
     @property
     def reactions(self) -> xr.Dataset:
         """Wrench on each side of every joint, clamp and hold: :func:`elver.reactions`."""
+        from elver.results import reactions  # asked for when all is done, if at all
+
         return reactions(self)
 
     @property

@@ -7,8 +7,21 @@
 ``run`` is the dataset that ``simulate`` returns or ``io.load`` reads. Every function returns its figure.
 """
 
-from elver.viz.animation import animate
-from elver.viz.plots import energy, shape_3d, show, tip_history
-from elver.viz.style import COLOURS, style
+from __future__ import annotations
 
-__all__ = ["COLOURS", "animate", "energy", "shape_3d", "show", "style", "tip_history"]
+from typing import TYPE_CHECKING
+
+from elver.lazy import lazy
+
+_HOME = {
+    "animation": "animate",
+    "plots": "energy shape_3d show tip_history",
+    "style": "COLOURS style",
+}
+
+__all__ = lazy(__name__, _HOME)
+
+if TYPE_CHECKING:
+    from elver.viz.animation import animate
+    from elver.viz.plots import energy, shape_3d, show, tip_history
+    from elver.viz.style import COLOURS, style

@@ -7,15 +7,18 @@ two processes take kernels from the two ends of one list, in which neighbours sh
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from elver.kernels.build.load import is_stored
+
+if TYPE_CHECKING:
+    import subprocess
 
 __all__ = ["COMMON", "GROUPS", "compile_kernels", "ensure", "is_warm", "warmup"]
 
@@ -25,7 +28,7 @@ GROUPS = {
     ),
     "terms": (
         "terms.rare.more_frames", "terms.rare.more_residual", "terms.rare.couplings",
-        "terms.moving_loads.push_at_start", "terms.moving_loads.slopes_at_start",
+        "terms.moving_loads.push_at_start", "terms.moving_loads.slopes_at_start", "terms.moving_loads.heat_of_step",
     ),
     "own": (
         "terms.own_functions.own_stresses", "terms.own_functions.own_slopes", "terms.own_functions.own_energies",
@@ -83,6 +86,8 @@ def compile_kernels(kernels: Iterable[str]) -> None:
 
     Without subprocesses, or without a writable cache, nothing is stored, and a first call compiles in its own process.
     """
+    import subprocess  # where all is compiled already it is not needed
+
     waiting = deque(kernels)
     command = [sys.executable, "-c", _COMMAND, str(Path(__file__).parents[3])]
     workers: list[subprocess.Popen[str]] = []

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
-from elver.kernels.march.give_back import add_momentum, give_back, keep_momentum, kinetic_of
+from elver.kernels.march.give_back import give_back, keep_momentum
 from elver.kernels.march.memory import (
     CONTRACTION,
     LONGEST,
@@ -34,12 +34,12 @@ from elver.kernels.march.memory import (
     record,
     unpack_solver,
 )
-from elver.kernels.march.passage import project_wrenches, rate_of_frame, unpack_step
+from elver.kernels.march.passage import project_wrenches, unpack_step
 from elver.kernels.march.step_residual import base_rows_to_world, gain_of_step, residual_of_step
 from elver.kernels.march.step_tangent import matrix_of_step
 from elver.kernels.terms.closures import closure_accelerations
 from elver.kernels.tree.base_motion import orthonormalise, unwind
-from elver.kernels.tree.nodal import turn, turn_back
+from elver.kernels.tree.nodal import add_momentum, kinetic_of, rate_of_frame, turn, turn_back
 from elver.kernels.tree.recursion import has_inertia
 
 __all__ = ["march_conserving", "residual_of_motion", "tangent_of_motion"]
@@ -47,6 +47,8 @@ __all__ = ["march_conserving", "residual_of_motion", "tangent_of_motion"]
 # Newton is given up where so many iterations have not halved its correction: most find their way in ten or twenty,
 # those that wander are cheaper in shorter steps.
 _PATIENCE = 10.0
+# Of the largest energy in play so far: what may be owed without shorter steps being tried.
+_ALLOWED = 0.001
 
 
 @kernel
@@ -70,7 +72,7 @@ def march_conserving(robot, solver, out_carried, out_held, out_given):
     for i in range(track.times.size - 1):
         h = track.times[i + 1] - track.times[i]
         first, end = 2 * i, 2 * i + 2
-        it.control[STEP], m.at[ROW] = h, end
+        it.control[STEP], m.at[ROW], s.refused[0] = h, end, 0.0
         call.start_step(
             call.evaluate_residual, robot, solver, h, base, q, inputs[first], inputs[first + 1], inputs[end]
         )
@@ -83,7 +85,10 @@ def march_conserving(robot, solver, out_carried, out_held, out_given):
         if count < 0:
             return i
         call.residual(robot, solver)
-        s.debt[0] += gain_of_step(robot, solver, place.scheme[0, 1], h, base, q, held)
+        gain = gain_of_step(robot, solver, place.scheme[0, 1], h, base, q, held)
+        if place.scheme[0, 2] == 1.0 and _owes_too_much(robot, solver, h, q, gain):
+            return i
+        s.debt[0] += gain
         for k in range(multipliers.size):
             s.held[k] = held[k]
             out_held[i + 1, k] = held[k]
@@ -104,6 +109,32 @@ def march_conserving(robot, solver, out_carried, out_held, out_given):
         track.out_iterations[i + 1] = count
         out_carried[i + 1] = s.carried[0]
     return track.times.size - 1
+
+
+@inner
+def _owes_too_much(robot, step, h, q, gain):
+    """Whether a step brings in more than velocities soon give back, and shorter ones have not been tried."""
+    p, w = unpack(robot)
+    m, s = unpack_step(step)
+    n = q.shape[1]
+    offset, here = m.total.size - n, abs(s.fallen[0] + s.fall[0])
+    for f in range(w.pose.shape[0]):
+        if has_inertia(p.inertia[f]):
+            here += kinetic_of(p.inertia[f], w.pose[f], w.node_end[f])
+    for b in range(p.block.shape[0]):
+        first = p.block[b, 0]
+        for k in range(first, first + p.block[b, 1]):
+            here += 0.5 * p.rotor[k] * (2.0 * m.total[offset + k] / h - s.spin[k]) ** 2
+            for j in range(p.law[k, 0], p.law[k, 1]):
+                away = m.q[0, first + j] - p.spring_rest[first + j]
+                here += 0.5 * (m.q[0, k] - p.spring_rest[k]) * p.K_elastic[k, j - p.law[k, 0]] * away
+    most, owed = max(s.most[0], here), abs(s.debt[0] + gain)
+    if owed > _ALLOWED * most and owed > abs(s.debt[0]) and abs(h) > s.least[0]:
+        s.refused[0] = 1.0
+        return True
+    s.most[0] = most
+    s.fallen[0] += s.fall[0]
+    return False
 
 
 @inner

@@ -13,12 +13,12 @@ from __future__ import annotations
 from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.build.cache import inner
 from elver.kernels.build.tables import unpack
-from elver.kernels.march.passage import rate_of_frame, reach_of, unpack_step
-from elver.kernels.tree.nodal import body_of, turn, turn_back
+from elver.kernels.march.passage import reach_of, unpack_step
+from elver.kernels.tree.nodal import add_momentum, kinetic_of, rate_of_frame, turn
 from elver.kernels.tree.recursion import has_inertia
 from elver.kernels.tree.tangent import world_inertia
 
-__all__ = ["add_momentum", "give_back", "keep_momentum", "kinetic_of"]
+__all__ = ["give_back", "keep_momentum"]
 
 # Part of their motion that one step may take from or give to the velocities, for the energy that it brought in.
 _MOST = 0.02
@@ -144,29 +144,3 @@ def _rest_of_balance(robot, step, group, out):
             _, _, path, _ = reach_of(robot, s.floats[j, 0])
             for k in range(6):
                 out[k] += s.residual[p.path[path + k]]
-
-
-@inner
-def add_momentum(M, g, u, out):
-    """out += momentum of a frame with spin and velocity u of its mass centre, about the base point."""
-    m, c0, c1, c2, j00, j01, j02, j11, j12, j22 = body_of(M)
-    a0, a1, a2 = turn_back(g, u[0], u[1], u[2])
-    l0, l1, l2 = turn(
-        g, j00 * a0 + j01 * a1 + j02 * a2, j01 * a0 + j11 * a1 + j12 * a2, j02 * a0 + j12 * a1 + j22 * a2
-    )
-    q0, q1, q2 = turn(g, c0, c1, c2)
-    x, y, z = g[3, 0] + q0, g[3, 1] + q1, g[3, 2] + q2
-    out[0] += l0 + m * (y * u[5] - z * u[4])
-    out[1] += l1 + m * (z * u[3] - x * u[5])
-    out[2] += l2 + m * (x * u[4] - y * u[3])
-    for k in range(3, 6):
-        out[k] += m * u[k]
-
-
-@inner
-def kinetic_of(M, g, u):
-    """Kinetic energy of a frame with spin and velocity u of its mass centre."""
-    m, _, _, _, j00, j01, j02, j11, j12, j22 = body_of(M)
-    a, b, c = turn_back(g, u[0], u[1], u[2])
-    spin = j00 * a * a + j11 * b * b + j22 * c * c + 2.0 * (j01 * a * b + j02 * a * c + j12 * b * c)
-    return 0.5 * (spin + m * (u[3] * u[3] + u[4] * u[4] + u[5] * u[5]))

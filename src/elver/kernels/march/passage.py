@@ -19,7 +19,6 @@ from elver.kernels.march.groups import groups_of
 from elver.kernels.march.memory import solver_types
 from elver.kernels.terms.closures import closure_diagonal
 from elver.kernels.tree.interval import columns, world_columns, world_map
-from elver.kernels.tree.nodal import body_of, turn
 from elver.kernels.tree.program import Program, smallest_program
 from elver.kernels.tree.recursion import dual_stumpff, has_inertia
 from elver.kernels.tree.tangent import world_inertia
@@ -33,7 +32,6 @@ __all__ = [
     "frame_columns",
     "passage_for",
     "project_wrenches",
-    "rate_of_frame",
     "reach_of",
     "segment_columns",
     "settle",
@@ -48,7 +46,7 @@ Ints = NDArray[np.int64]
 class Passage(NamedTuple):
     """What a conserving step carries on and works with."""
 
-    rate: Floats  # (frames, 6) spin and velocity of the mass centre, world axes: carried from step to step
+    rate: Floats  # (frames, 6) spin and velocity of its centre, world axes: carried from step to step
     spin: Floats  # (n,) rates of rotors, likewise
     last: Floats  # (n + 1,) Δq of the step before, and its length, 0 at the start
     begun: Floats  # (1,) 1 when rates are those of a step before
@@ -70,13 +68,19 @@ class Passage(NamedTuple):
     pivots: NDArray[np.int64]
     held: Floats  # (rows,) multipliers of the step before, likewise
     debt: Floats  # (1,) energy that steps brought in and velocities have not given back yet: carried on
+    most: Floats  # (1,) largest energy in play so far: kinetic, elastic, and what weight, loads and cables brought
+    fallen: Floats  # (1,) the latter, likewise carried on
+    fall: Floats  # (1,) in the step
+    least: Floats  # (1,) s, length of steps that may owe what they like
+    refused: Floats  # (1,) 1 where the last step was found, but would owe too much
     carried: Floats  # (1,) kinetic energy of frames beside that of the rates of coordinates
     aim: Floats  # (frames, 6) rates at the end that are not to be changed
     whole: Floats  # (7, 6) inertia of all frames, and their momentum
     whole_pivots: NDArray[np.int64]  # (6,)
-    mean: Floats  # (frames, 6) mean twists over the step, of frames with friction or drag (:mod:`.moving_loads`)
+    mean: Floats  # (frames, 6) mean twists over the step, of frames with friction, drag or water (:mod:`.moving_loads`)
+    push: Floats  # (frames, 6)
     slope: Floats  # (frames, 6, 12) variation of what acts on them at its start; of no frames where none has any
-    heat: Floats  # (1,) of friction and drag, in the step
+    heat: Floats  # (1,) less the work of feedback, in the step
     light: Floats  # (n,) weight of the rates of coordinates that move no mass, where velocities are put back
     floats: Ints  # (floats, 3) joints that let parts float apart: segment, last frame and group
     floats_by: Ints  # (frames,) the one of them that carries a frame, or -1
@@ -86,7 +90,7 @@ class Passage(NamedTuple):
     @property
     def state(self) -> tuple[Floats, ...]:
         """What is carried from step to step."""
-        return self.rate, self.spin, self.last, self.begun, self.held, self.debt
+        return self.rate, self.spin, self.last, self.begun, self.held, self.debt, self.most, self.fallen
 
 
 def passage_for(
@@ -97,7 +101,7 @@ def passage_for(
     coordinates = 6 * int(program.free[0]) + n
     floats, floats_by, group = groups_of(program, floating)
     longest = max(int(np.max(program.segment[:, 8])), 6)
-    moving = frames if program.slide_frame.size + program.drag_frame.size else 0
+    moving = frames if program.slide_frame.size + program.drag_frame.size + program.strip_frame.size else 0
     size, tendons, spans = coordinates + rows, program.tendon_input.size, program.span_tendon.size
     return Passage(
         rate=np.zeros((frames, 6)),
@@ -122,11 +126,17 @@ def passage_for(
         pivots=np.zeros(size, dtype=np.int64),
         held=np.zeros(rows),
         debt=np.zeros(1),
+        most=np.zeros(1),
+        fallen=np.zeros(1),
+        fall=np.zeros(1),
+        least=np.zeros(1),
+        refused=np.zeros(1),
         carried=np.zeros(1),
         aim=np.zeros((frames, 6)),
         whole=np.zeros((7, 6)),
         whole_pivots=np.zeros(6, dtype=np.int64),
         mean=np.zeros((moving, 6)),
+        push=np.zeros((moving, 6)),
         slope=np.zeros((moving, 6, 12)),
         heat=np.zeros(1),
         light=np.zeros(n) if light is None else light,
@@ -335,15 +345,3 @@ def _path_of(robot, f):
             if p.segment[segment, 1] < f <= p.segment[segment, 1] + p.segment[segment, 2]:
                 return p.segment[segment, 7], p.segment[segment, 8]
     return p.slot_path[0, 0], p.slot_path[0, 1]
-
-
-@inner
-def rate_of_frame(M, g, twist, out):
-    """Spin and velocity of the mass centre of a frame with a spatial twist about the base point."""
-    _, c0, c1, c2, _, _, _, _, _, _ = body_of(M)
-    q0, q1, q2 = turn(g, c0, c1, c2)
-    x, y, z = g[3, 0] + q0, g[3, 1] + q1, g[3, 2] + q2
-    out[0], out[1], out[2] = twist[0], twist[1], twist[2]
-    out[3] = twist[3] + twist[1] * z - twist[2] * y
-    out[4] = twist[4] + twist[2] * x - twist[0] * z
-    out[5] = twist[5] + twist[0] * y - twist[1] * x

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from elver.kernels.build.cache import inner, kernel
-from elver.kernels.build.tables import push_at_start, unpack
+from elver.kernels.build.tables import heat_of_step, push_at_start, unpack
 from elver.kernels.march.floating import float_from_start, rows_of_floats
 from elver.kernels.march.memory import follow
 from elver.kernels.march.passage import project_wrenches, unpack_step
 from elver.kernels.terms.closures import closure_is_active
 from elver.kernels.terms.strain_loads import beyond
-from elver.kernels.tree.nodal import add_at, turn
+from elver.kernels.tree.nodal import add_at, centre_of, turn
 from elver.kernels.tree.recursion import first_moment, has_inertia
 
 __all__ = ["base_rows_to_world", "gain_of_step", "residual_of_step", "start_step"]
@@ -37,7 +37,7 @@ def start_step(evaluate_residual, robot, step, h, base, q, first, middle, end):
             s.inputs[0, k], s.inputs[1, k] = first[k], end[k]
     for k in range(n):
         m.q[0, k], m.q[1, k], m.q[2, k] = q[0, k], 0.0, 0.0
-    evaluate_residual(robot, base, m.twist, m.q, s.none, s.inputs[0], 1)
+    evaluate_residual(robot, base, m.twist, m.q, s.none, s.inputs[0], 0)
     for j in range(p.imposed.shape[0]):  # the row itself, not what became of it
         w.residual[coordinates - n + p.imposed[j, 0]] = w.effort[j]
     for k in range(coordinates + s.none.size):
@@ -148,8 +148,8 @@ def _wrenches_at_start(robot, step, base, multipliers):
         for k in range(6):
             s.force[f, k] = 0.0
         if has_inertia(p.inertia[f]):
-            m = p.inertia[f, 3, 3]
-            q0, q1, q2 = turn(g, p.inertia[f, 2, 4] / m, p.inertia[f, 0, 5] / m, p.inertia[f, 1, 3] / m)
+            c0, c1, c2 = centre_of(p.inertia[f])
+            q0, q1, q2 = turn(g, c0, c1, c2)
             add_at(s.force[f], g[3, 0] + q0, g[3, 1] + q1, g[3, 2] + q2, w.node_wrench[f])
     for j in range(p.closure_frame.shape[0]):
         for row in range(p.closure_rows[j, 0], p.closure_rows[j, 0] + p.closure_rows[j, 1]):
@@ -160,7 +160,7 @@ def _wrenches_at_start(robot, step, base, multipliers):
             _add_between(s.force, p.span_frame[j], multipliers[row], s.span[j])
     s.heat[0] = 0.0
     if s.slope.shape[0] > 0:
-        s.heat[0] = push_at_start(robot[3])(robot, base, s.mean, s.force)
+        push_at_start(robot[3])(robot, base, s.mean, s.force)
     for k in range(6):
         total = s.root[0, k] + w.force[0, k]
         for f in range(s.force.shape[0]):
@@ -207,12 +207,15 @@ def gain_of_step(robot, step, chi, h, base, q, multipliers):
     m, s = unpack_step(step)
     n = q.shape[1]
     offset, gain = m.total.size - n, s.heat[0]
+    if s.slope.shape[0] > 0:
+        gain += heat_of_step(robot[5])(robot, m.base, s.mean, s.push)
     for f in range(w.pose.shape[0]):
         if has_inertia(p.inertia[f]):
             for k in range(6):
                 gain += w.node_wrench[f, k] * w.node_shift[f, k]
-    gain += _work_of_weight(robot, step, m.base) + _work_of_loads(robot, step, m.base)
-    gain += _work_of_ties(robot, step, multipliers)
+    s.fall[0] = _work_of_weight(robot, step, m.base) + _work_of_loads(robot, step, m.base)
+    s.fall[0] += _work_of_ties(robot, step, multipliers)
+    gain += s.fall[0]
     for b in range(p.block.shape[0]):
         first, count = p.block[b, 0], p.block[b, 1]
         for k in range(first, first + count):

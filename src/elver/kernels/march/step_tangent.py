@@ -12,7 +12,7 @@ from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import slopes_at_start, unpack
 from elver.kernels.march.floating import matrix_of_floats
 from elver.kernels.march.passage import add_block, add_products, add_tie_column, clear_block, reach_of, unpack_step
-from elver.kernels.tree.nodal import body_of, turn
+from elver.kernels.tree.nodal import slope_between, turn
 from elver.kernels.tree.recursion import has_inertia
 
 __all__ = ["matrix_of_step"]
@@ -98,7 +98,7 @@ def _add_mixed(robot, step, chart, offset):
     """matrix += J_nᵀ S J_+: frames push on where the step started, too."""
     p, w = unpack(robot)
     _, s = unpack_step(step)
-    moving = s.slope.shape[0] > 0
+    moving, A = s.slope.shape[0] > 0, s.whole
     for segment in range(-1, p.segment.shape[0]):
         low, high, path, size = reach_of(robot, segment)
         clear_block(size, s.sum)
@@ -111,41 +111,18 @@ def _add_mixed(robot, step, chart, offset):
                     for k in range(3):
                         right[c, k] = chart[c, k]
             for c in range(6):
-                for k in range(size):
-                    s.product[c, k] = 0.0
+                for k in range(6):
+                    A[c, k] = s.slope[f, c, k] if moving else 0.0
             if heavy:
-                _add_inertia(robot, f, right, size, s.product)
-            if moving:
-                for c in range(6):
-                    for k in range(size):
-                        for j in range(6):
-                            s.product[c, k] += s.slope[f, c, j] * right[j, k]
+                slope_between(p.inertia[f], w.node_start[f], w.pose[f], w.node_slope[f], A)
+            for c in range(6):
+                for k in range(size):
+                    s.product[c, k] = (
+                        A[c, 0] * right[0, k] + A[c, 1] * right[1, k] + A[c, 2] * right[2, k]
+                        + A[c, 3] * right[3, k] + A[c, 4] * right[4, k] + A[c, 5] * right[5, k]
+                    )  # fmt: skip
             add_products(s.start_columns[f], s.product, size, s.sum)
         add_block(p.path, path, size, s.sum, w.matrix)
-
-
-@inner
-def _add_inertia(robot, f, right, size, out):
-    """out += variation of what frame f takes over the step, as a wrench where it started, with columns ``right``."""
-    p, w = unpack(robot)
-    t, h = w.node_slope[f], w.node_step[0]
-    m, c0, c1, c2, _, _, _, _, _, _ = body_of(p.inertia[f])
-    q0, q1, q2 = turn(w.pose[f], c0, c1, c2)
-    x, y, z = w.pose[f, 3, 0] + q0, w.pose[f, 3, 1] + q1, w.pose[f, 3, 2] + q2
-    q0, q1, q2 = turn(w.node_start[f], c0, c1, c2)
-    x0, y0, z0 = w.node_start[f, 3, 0] + q0, w.node_start[f, 3, 1] + q1, w.node_start[f, 3, 2] + q2
-    a = 2.0 * m / (h * h)
-    for k in range(size):
-        u, v, r = right[0, k], right[1, k], right[2, k]
-        f0 = a * (right[3, k] + v * z - r * y)
-        f1 = a * (right[4, k] + r * x - u * z)
-        f2 = a * (right[5, k] + u * y - v * x)
-        out[0, k] += t[0, 0] * u + t[0, 1] * v + t[0, 2] * r + y0 * f2 - z0 * f1
-        out[1, k] += t[1, 0] * u + t[1, 1] * v + t[1, 2] * r + z0 * f0 - x0 * f2
-        out[2, k] += t[2, 0] * u + t[2, 1] * v + t[2, 2] * r + x0 * f1 - y0 * f0
-        out[3, k] += f0
-        out[4, k] += f1
-        out[5, k] += f2
 
 
 @inner

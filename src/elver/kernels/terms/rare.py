@@ -26,7 +26,8 @@ __all__ = ["couplings", "more_frames", "more_residual"]
 def more_residual(robot, base, multipliers, inputs, jets):
     """Add wrenches to those of the frames; rows of closures into the residual.
 
-    ``jets`` 2: at the end of a conserving step, where friction and drag have the mean velocity of the step.
+    ``jets`` 2: at the end of a conserving step, where friction, drag and water have the mean velocity of the step; 0:
+    at its start, where :func:`.push_at_start` adds them.
     """
     p, w = unpack(robot)
     if jets == 2:
@@ -38,7 +39,8 @@ def more_residual(robot, base, multipliers, inputs, jets):
         p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_wrench, jets, w.pose, w.eta, w.force,
         w.vector,
     )
-    strip_residual(p.strip_frame, p.strip_pose, p.strip, jets, w.pose, w.eta, w.force, w.vector, w.strip_pose)
+    if jets > 0:
+        strip_residual(p.strip_frame, p.strip_pose, p.strip, jets, w.pose, w.eta, w.force, w.vector, w.strip_pose)
     closure_residual(
         6 * p.free[0] + p.component.size, p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base,
         multipliers, w.pose, w.vector, w.closure_map, w.closure_end, w.closure, w.closure_force, w.force, w.residual,
@@ -60,9 +62,9 @@ def more_frames(robot, base, multipliers, inputs, jets):
     frame_load_tangent(
         p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame, w.user_tangent, jets, pose, eta, B, v
     )
+    strip_tangent(p.strip_frame, p.strip_pose, p.strip, jets, pose, eta, B, v, w.strip_pose, w.strip_slope)
     if over_step:
         fold_slopes(robot, base)
-    strip_tangent(p.strip_frame, p.strip_pose, p.strip, jets, pose, eta, B, v, w.strip_pose, w.strip_slope)
     closure_tangent(
         p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, multipliers, pose, v,
         w.closure_map, w.closure_end, w.closure_force, w.closure_stiffness, B,

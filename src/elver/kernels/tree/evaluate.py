@@ -24,12 +24,11 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
     """work.residual = R; also leaves poses, twists and wrenches of all frames in the work of ``robot``.
 
     ``jets``: 3 with rates and accelerations; 1 at rest; 2 at the end of a conserving step, where each frame moved from
-    work.node_start as a free body (:mod:`.nodal`) and nothing else has rates.
+    work.node_start as a free body (:mod:`.nodal`) and nothing else has rates; 0 at its start, at rest and without what
+    acts by its motion.
     """
     p, w = unpack(robot)
-    over_step = jets == 2
-    if over_step:
-        jets = 1
+    asked, jets = jets, 3 if jets == 3 else 1
     residual = w.residual
     offset = 6 * p.free[0]
     for k in range(residual.size):
@@ -39,21 +38,15 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, p.bend, q, jets,
         w.register,
     )
-    forward(
-        p.segment, p.fixed, p.poly_size, base, twist, w.register, jets, w.pose, w.eta, w.acc, w.vector, w.scalar,
-        w.stumpff,
-    )
-    backward(
-        p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
-        inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,
-    )
-    if over_step:
+    forward(robot, base, twist, jets)
+    backward(robot, inputs, jets)
+    if asked == 2:
         nodal_residual(
             p.inertia, base, w.node_step, w.node_start, w.node_rate, w.pose, w.node_end, w.node_shift, w.node_wrench,
             w.force,
         )
     if robot[0] != 0:
-        more_residual(robot[0])(robot, base, multipliers, inputs, 2 if over_step else jets)
+        more_residual(robot[0])(robot, base, multipliers, inputs, asked)
     project(
         offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi, p.bend,
         w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,
@@ -65,7 +58,7 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, w.tendon_now, residual,
     )
     if p.own_input.size > 0:
-        own_stresses(robot[OWN])(robot, q, inputs, 1 if over_step else 0)
+        own_stresses(robot[OWN])(robot, q, inputs, 1 if asked == 2 else 0)
     for j in range(p.imposed.shape[0]):
         k = offset + p.imposed[j, 0]
         w.effort[j] = residual[k]

@@ -25,7 +25,7 @@ from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import OWN, couplings, more_frames, own_slopes, unpack
 from elver.kernels.terms.strain_loads import point_slopes, strain_tangent
 from elver.kernels.tree.interval import add_hat, columns, curvature, world_columns, world_map
-from elver.kernels.tree.nodal import nodal_tangent
+from elver.kernels.tree.nodal import is_rigid, nodal_tangent
 from elver.kernels.tree.recursion import dual_stumpff, first_moment, has_inertia, to_world, wrench_to_body
 
 __all__ = ["base_columns_in_world", "evaluate_frames", "evaluate_matrix", "tangent_backward", "world_inertia"]
@@ -56,21 +56,11 @@ def _turned_block(M, i, k, pose, f):
     )  # fmt: skip
 
 
-@inner("b1(f8[:,::1])")
-def _is_rigid(M):
-    """True without added mass: the same mass in all directions, and a first moment."""
-    return (
-        M[3, 3] == M[4, 4] and M[4, 4] == M[5, 5] and M[3, 4] == 0.0 and M[3, 5] == 0.0 and M[4, 5] == 0.0
-        and M[0, 3] == 0.0 and M[1, 4] == 0.0 and M[2, 5] == 0.0
-        and M[0, 4] == -M[1, 3] and M[2, 3] == -M[0, 5] and M[1, 5] == -M[2, 4]
-    )  # fmt: skip
-
-
 @inner("void(f8[:,::1], f8[:,:,::1], i8, f8[:,::1], i8)")
 def world_inertia(M, pose, f, b, c):
     """b[:, c : c+6] = M in world axes about the base point: its blocks J, H, m rotated, then shifted by p."""
     x, y, z = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
-    if _is_rigid(M):
+    if is_rigid(M):
         mass, c0, c1, c2 = M[3, 3], M[2, 4], M[0, 5], M[1, 3]
         m00, m01, m02, m11, m12, m22 = mass, 0.0, 0.0, mass, 0.0, mass
         # G = hat of the turned first moment
@@ -200,7 +190,8 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
     )
     if over_step:
         nodal_tangent(
-            p.inertia, w.node_step, pose, w.node_end, w.node_shift, w.node_wrench, w.node_slope, B
+            p.inertia, w.node_step, w.node_start, w.node_rate, pose, w.node_end, w.node_shift, w.node_wrench,
+            w.node_slope, B,
         )
     if robot[1] != 0:
         more_frames(robot[1])(robot, base, multipliers, inputs, 2 if over_step else jets)
@@ -210,7 +201,8 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
 def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
     """work.matrix = weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'', with closure rows and columns.
 
-    Behind :func:`evaluate_frames`, whose matrices are summed here. ``base_columns`` (18, 6): body variations
+    Behind :func:`evaluate_frames`, whose matrices are summed here. The arrays of the matrix must have been made
+    (:func:`elver.kernels.tree.program.with_matrix`). ``base_columns`` (18, 6): body variations
     (δζ, δη, δη') of the base per unknown of it.
     """
     p, w = unpack(robot)
@@ -224,6 +216,8 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
     )  # fmt: skip
     own_rows, own_columns = w.own_rows, w.own_columns
     offset = 6 * p.free[0]
+    if w.saved.shape[0] == 0:
+        return  # without its arrays, no matrix
     for i in range(matrix.shape[0]):
         for k in range(matrix.shape[1]):
             matrix[i, k] = 0.0

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from elver.kernels.tree.program import Program, laws_of
+from elver.kernels.twin.tendon import pull_of_tendon, stiffening_of_tendon, stretch_of_tendon
 
 __all__ = ["twin_residual", "twin_tangent"]
 
@@ -507,14 +508,10 @@ def _add_strain_loads(
                 continue
             B_Phi, path = _functions_at(program, g), program.tendon_path[t, g]
             xi = program.point_rest[g] + B_Phi @ q[0]
-            D, D_prime = path[:3], path[3:]
-            c = xi[3:] + np.cross(xi[:3], D) + D_prime
-            norm = np.linalg.norm(c)
-            u = c / norm
-            dc = np.hstack([-hat(D), np.eye(3)]) @ B_Phi
-            length += ds * norm
-            rate += ds * u @ dc
-            matrix[own, own] += w[0] * tension * ds * dc.T @ (np.eye(3) - np.outer(u, u)) @ dc / norm
+            at = (xi, path[:3], path[3:])
+            length += ds * float(stretch_of_tendon(*at))
+            rate += ds * pull_of_tendon(*at) @ B_Phi
+            matrix[own, own] += w[0] * tension * ds * B_Phi.T @ stiffening_of_tendon(*at) @ B_Phi
         R[own] += tension * rate
         if row >= 0:
             k = offset + n + row

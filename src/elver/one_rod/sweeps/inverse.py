@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, NotConverged, finite, positive
+from elver.kernels.twin.tendon import pull_of_tendon
 from elver.lie import integration, se3
 from elver.one_rod.problem import RodProblem
 from elver.one_rod.sweeps.mesh import Mesh
@@ -430,9 +431,7 @@ def tendon_columns(tendons: Sequence[Any], s: ArrayLike, xi: ArrayLike) -> Array
         geometry = getattr(tendon, "geometry", None)
         D, D_prime, *on = geometry(s) if callable(geometry) else tendon(s)
         acts = np.asarray(on[0] if on else np.ones(s.size), dtype=float)
-        c = xi[:, 3:] + np.cross(xi[:, :3], D) + D_prime
-        t = acts[:, None] * c / np.linalg.norm(c, axis=1)[:, None]
-        columns[:, :3, k], columns[:, 3:, k] = np.cross(D, t), t
+        columns[:, :, k] = acts[:, None] * pull_of_tendon(xi, D, D_prime)
     return columns
 
 

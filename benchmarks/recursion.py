@@ -29,6 +29,7 @@ class Evaluations:
 
     def __init__(self, system: ev.System) -> None:
         kernels, random = core(system), np.random.default_rng(0)
+        kernels.make_room()
         self.program, self.work, self.robot = kernels.program, kernels.work, kernels.robot
         rest = arrays(system.rest())
         self.base, self.twist = rest.base, rest.twist

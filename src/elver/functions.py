@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from elver.errors import BadInput, finite
 from elver.kernels.build.load import raised
+from elver.kernels.build.tables import PROTOTYPE
 from elver.lie import se3
 from elver.words import describe
 
@@ -44,9 +45,6 @@ Array: TypeAlias = NDArray[np.float64]
 Function: TypeAlias = Any  # a Python function, a Compiled one, a numba.cfunc, or the address of a C function
 
 _making = Lock()
-_PROTOTYPE = ctypes.CFUNCTYPE(
-    ctypes.c_double, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, *[ctypes.c_void_p] * 3
-)
 _ON_FRAME = ctypes.CFUNCTYPE(
     ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, *[ctypes.c_void_p] * 3
 )
@@ -67,8 +65,8 @@ class Form:
         return f"({', '.join(self.arguments)})"
 
 
-LAW = Form(("strain", "s", "parameters", "stress", "slope"), (6,), (6, 6), _PROTOTYPE)
-ACTUATOR = Form(("xi", "s", "input", "parameters", "stress", "slope"), (6,), (6, 6), _PROTOTYPE)
+LAW = Form(("strain", "s", "parameters", "stress", "slope"), (6,), (6, 6), PROTOTYPE)
+ACTUATOR = Form(("xi", "s", "input", "parameters", "stress", "slope"), (6,), (6, 6), PROTOTYPE)
 LOAD = Form(("g", "eta", "input", "parameters", "wrench", "slope"), (4, 4), (6, 12), _ON_FRAME)
 
 

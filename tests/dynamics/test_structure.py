@@ -127,6 +127,7 @@ def test_values_of_the_first_design_are_its_own(make: Callable[[Numbers], ev.Sys
     system = make(Numbers(None))
     structure = ev.structure_of(system)
     program, values = core(system).program, ev.values_of(structure, make(Numbers(None)))
+    program = program._replace(path=program.path[:0])  # made with the dense matrix, not of the values
     for name, own, again in zip(Program._fields, program, program_of(structure, values), strict=True):
         assert own.shape == again.shape, name
         assert own.tobytes() == again.tobytes(), name

@@ -8,7 +8,7 @@ import pytest
 from elver.kernels.build.entry import evaluate_tangent
 from elver.kernels.build.tables import robot_of
 from elver.kernels.tree.evaluate import evaluate_residual
-from elver.kernels.tree.program import laws_of, work_for
+from elver.kernels.tree.program import laws_of, with_matrix, work_for
 from elver.kernels.twin.tree import twin_residual, twin_tangent
 
 # Rounding of two different orders of summation.
@@ -90,7 +90,7 @@ def test_redundant_rows_ask_for_a_zero_multiplier(robot):
     axes = r.core.program.row_axes.copy()
     axes[2] = 0.0
     program, a, u = r.core.program._replace(row_axes=axes), r.arrays, r.inputs
-    work, columns = work_for(program), np.zeros((18, 6))
+    (program, work), columns = with_matrix(program, work_for(program)), np.zeros((18, 6))
     columns[:6] = np.eye(6)
     weights = np.array([1.0, 0.0, 0.0])
     at = robot_of(program, work)

@@ -242,7 +242,6 @@ class _Arrays:
         slots = paths["slots"]
         self.found |= {
             "segment": ints(paths["segment"]).reshape(-1, 10),
-            "path": ints(paths["path"]),
             "frame_slot": ints(paths["frame_slot"]),
             "slot_path": ints(paths["slot_path"]),
             "span_tendon": ints(spans["tendon"]),
@@ -343,7 +342,8 @@ def _points(system: System, tree: Segments) -> _Points:
         bend.append(found[0])
         phi.append(found[1][:, 0])
         H = rod.stiffness(here)
-        softest.append(np.min(H[:, rod.component] * np.where(rod.component < 3, 1.0 / rod.length, rod.length)))
+        free = np.flatnonzero(rod.counts)
+        softest.append(np.min(H[:, free] * np.where(free < 3, 1.0 / rod.length, rod.length)))
         at[rod] = slice(len(block), len(block) + here.size)
         s.append(here)
         ds.append(weights)

@@ -5,9 +5,11 @@ Theory: docs/theory/recursion.md, eq. (residual), (rows), (tangent), (front).
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import threading
+import weakref
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self
@@ -25,8 +27,8 @@ from elver.dynamics.structure import Structure, Values, check_rows, locked
 from elver.environment import FrameLoad
 from elver.errors import BadInput, expect
 from elver.kernels.build import entry
-from elver.kernels.build.load import load
-from elver.kernels.build.tables import robot_of, table_of
+from elver.kernels.build.load import load, raised
+from elver.kernels.build.tables import PROTOTYPE, ROOM, named_types, robot_of, table_of
 from elver.kernels.build.warmup import COMMON, ensure
 from elver.kernels.march.memory import (
     Scratch,
@@ -39,7 +41,7 @@ from elver.kernels.march.memory import (
 from elver.kernels.march.passage import Passage, words_of
 from elver.kernels.tree.articulated import Sweep, sweep_for
 from elver.kernels.tree.front import Front, Order, front_for, front_types, order_of
-from elver.kernels.tree.program import Program, laws_of, work_for
+from elver.kernels.tree.program import Program, laws_of, with_matrix, work_for
 from elver.mechanism import Driven
 from elver.rods import Spectral
 from elver.system import System
@@ -65,11 +67,11 @@ class Core:
         program = self.assembly.program
         # the arrays that are completed below are its own: the assembly is shared
         own = {name: getattr(program, name).copy() for name in ("tendon_length", "row_axes", "row_soft")}
-        self._take(program._replace(**own))
         self.n = system.n
         self.coordinates = self.n + 6 * int(system.free)
         self.rows = len(system.multipliers)
         self.driven = isinstance(system.mechanism.base, Driven)
+        self._take(program._replace(**own))
         if self.program.span_tendon.size:
             measure_cables(self)
         known = None if structure is None else Repeated(structure.dropped, structure.shared)
@@ -86,6 +88,32 @@ class Core:
         self.__dict__.pop("_rest", None)
         self.work = work_for(program)
         self.robot = robot_of(program, self.work)
+        if not self.along_tree:
+            self.make_room()
+
+    def make_room(self) -> None:
+        """Make the arrays of the dense matrix, where they are not there yet."""
+        if self.work.matrix.size:
+            return
+        self.program, self.work = with_matrix(self.program, self.work)
+        words = table_of(named_types(), self.program, self.work)
+        self.robot[-words.size :] = words
+
+    def _make_room_for(self, scratch: Scratch) -> None:
+        """The same while a solver is at work with ``scratch``, at the first matrix that elimination cannot replace."""
+        owner = weakref.ref(self)
+
+        def make(*_: Any) -> float:
+            try:
+                if (own := owner()) is not None:
+                    own.make_room()
+                    scratch.use_matrix(own.work.matrix, own.work.pivots)
+            except BaseException as error:  # no Python may be left in the midst of compiled code
+                raised[threading.get_ident()] = error
+            return 0.0
+
+        self._maker = PROTOTYPE(make)
+        self.robot[ROOM] = ctypes.cast(self._maker, ctypes.c_void_p).value or 0
 
     def with_own_work(self) -> Self:
         """The same kernels with a work space of their own."""
@@ -95,12 +123,15 @@ class Core:
         words = [word for array in other.work for word in (array.ctypes.data, *array.shape)]
         other.robot = self.robot.copy()
         other.robot[-len(words) :] = words
+        if not other.along_tree:
+            other.make_room()
         return other
 
     def _alike(self) -> Self:
         """All but the work space."""
         other = object.__new__(type(self))
-        with_work = ("work", "robot", "released", "sweep", "apart", "powers", "_power", "front", "mass_front", "_rest")
+        with_work = ("work", "robot", "released", "sweep", "apart", "powers", "_power", "_rest", "_maker")
+        with_work += ("front", "mass_front")
         # a copy first: another thread may just be adding one of these
         other.__dict__.update((name, value) for name, value in dict(vars(self)).items() if name not in with_work)
         return other
@@ -129,6 +160,7 @@ class Core:
     def tangent(self, a: Arrays, u: Array, weights: tuple[float, float, float], jets: int = 3) -> Array:
         """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
         at_rest, jets = jets == 1, self.jets(a, u, jets)
+        self.make_room()
         columns = np.zeros((18, 6))
         for k in range(3):
             columns[6 * k : 6 * k + 6] = weights[k] * np.eye(6)
@@ -279,11 +311,14 @@ class Core:
 
     def scratch(self, stages: int = 0, passage: Passage | None = None) -> Scratch:
         """Arrays of a solver; ``stages`` of a Gauss method, 0 for others; ``passage`` of conserving steps."""
-        w, unknowns = self.work, self.coordinates + self.rows
+        unknowns = self.coordinates + self.rows
         residual = None if passage is None else passage.residual
         along_tree = self.along_tree and (stages == 0 or (stages == 1 and self.rows == 0))
         if passage is not None:
             along_tree = passage.mass_front.size > 0
+        if not along_tree:
+            self.make_room()
+        w = self.work
         if stages == 0 and residual is None:
             residual = w.residual
         it = iteration_for(unknowns, max(stages, 1), residual, self.table if along_tree else None)
@@ -327,6 +362,8 @@ class Core:
         """
         further = [words_of(one) for one in more if isinstance(one, Passage)]
         table = scratch.table(entry.calls_of(scheme, scratch.iteration.front.size > 0), track, *further)
+        if scratch.iteration.front.size and not scratch.iteration.matrix.size:
+            self._make_room_for(scratch)
         return entry.solver_of(scheme)(self.robot, table, *more[len(further) :])
 
     def passage(self) -> Passage:

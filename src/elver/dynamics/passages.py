@@ -32,6 +32,8 @@ _CLEAR = 1e-10
 
 def passage_of(kernels: Core, mass_front: NDArray[np.int64] | None = None) -> Passage:
     """Arrays of conserving steps; with the table of a front those that go along the tree."""
+    if mass_front is None:
+        kernels.make_room()
     inputs = kernels.system.input_size
     return passage_for(kernels.program, kernels.rows, inputs, light_of(kernels), floating_of(kernels), mass_front)
 
@@ -104,6 +106,7 @@ def _tangent_at_rest(kernels: Core, rate: int) -> Array:
     own, a, c = kernels.released, arrays(kernels.system.rest()), kernels.coordinates
     inputs, columns, weights = np.zeros(kernels.system.input_size), np.zeros((18, 6)), np.zeros(3)
     columns[6 * rate : 6 * rate + 6], weights[rate] = np.eye(6), 1.0
+    own.make_room()
     entry.evaluate_residual(own.robot, a.base, a.twist, a.q, a.multipliers, inputs, 3)
     entry.evaluate_tangent(own.robot, a.base, a.q, a.multipliers, inputs, columns, weights, 3)
     return own.work.matrix[:c, :c].copy()

@@ -240,21 +240,18 @@ class Segments:
         wanted = {0, *(parent for parent, *_ in self.segments)}
         wanted |= {f for pair in tied for f in pair if f >= 0}
         slots = {f: k for k, f in enumerate(sorted(wanted))}
-        base = list(range(offset))
-        lists: list[list[int]] = []
-        path, starts, segment = list(base), [], []
+        paths: list[tuple[int, int]] = []  # first entry and length
+        segment, begins = [], offset
         for k, row in enumerate(self.segments):
             before = owner[row[0]]
-            nearer = base if before < 0 else lists[before]
-            lists.append([*nearer, *range(offset + row[3], offset + row[3] + row[4])])
-            starts.append(len(path))
-            segment.append([*row, slots[row[0]], starts[k], len(lists[k]), self._kind(k)])
-            path += lists[k]
-        slot_path = [(0, offset) if owner[f] < 0 else (starts[owner[f]], len(lists[owner[f]])) for f in slots]
+            paths.append((begins, row[4] + (offset if before < 0 else paths[before][1])))
+            begins += paths[k][1]
+            segment.append([*row, slots[row[0]], *paths[k], self._kind(k)])
+        slot_path = [(0, offset) if owner[f] < 0 else paths[owner[f]] for f in slots]
         frame_slot = [slots.get(f, -1) for f in range(self.frames)]
         if not segment:  # a single floating body: one empty segment keeps the arrays in shape
             segment = [[0, 0, 0, 0, 0, 0, 0, 0, offset, 0]]
-        return {"segment": segment, "path": path, "frame_slot": frame_slot, "slot_path": slot_path, "slots": slots}
+        return {"segment": segment, "frame_slot": frame_slot, "slot_path": slot_path, "slots": slots}
 
     def _kind(self, k: int) -> int:
         """0 for an offset, 1 for a joint that only turns, which have short cuts, 2 for other joints and for rods."""

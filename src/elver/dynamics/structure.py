@@ -68,7 +68,6 @@ class Layout(NamedTuple):
     """Whole numbers of a :class:`~elver.kernels.tree.program.Program` that all designs share."""
 
     free: Ints
-    path: Ints
     active: Ints
     component: Ints
     poly_size: Ints
@@ -192,6 +191,7 @@ def program_of(structure: Structure, values: Values, addresses: dict[str, Ints] 
     halves = {**layout._asdict(), **values._asdict()}
     given = addresses or {name: np.zeros(0, dtype=np.int64) for name in ("own_address", "pushed_address")}
     halves |= {name: locked(array) for name, array in given.items()}
+    halves["path"] = np.zeros(0, dtype=np.int64)  # of the dense matrix, where somebody asks for it
     return Program(*[halves[name] for name in Program._fields])
 
 

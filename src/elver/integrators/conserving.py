@@ -94,8 +94,8 @@ class Conserving(Method):
                 return f"Conserving() is compiled, Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
         if system.n > _MOST and not core(system).steps_along_tree:
             return (
-                f"Conserving() has dense matrices here, and this robot {system.n} coordinates (it takes up to {_MOST}): use "
-                "ImplicitMidpoint(), which follows the tree"
+                f"Conserving() has dense matrices here, and takes up to {_MOST} coordinates, not {system.n}: "
+                "use ImplicitMidpoint()"
             )
         kernels = core(system)
         along = kernels.steps_along_tree and np.any(kernels.program.inertia)

@@ -117,6 +117,8 @@ class March:
         self.core = core(self.system).with_own_work()
         if self.passage is not None and self.passage.mass_front.size:
             self.passage = self.passage._replace(mass_front=self.core.mass_table)
+        if self.scratch.iteration.matrix.size:
+            self.core.make_room()
         told, self.scratch = self.scratch, self._scratch()
         self.scratch.take_over(told)
         for own, values in zip(self.core.kept, kept, strict=True):

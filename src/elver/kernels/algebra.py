@@ -1,4 +1,4 @@
-"""Small dense algebra of the kernels: se(3) as dual vectors, Stumpff functions, LU.
+"""Small dense algebra of the kernels: six-vectors and poses, se(3) as dual vectors, Stumpff functions, LU.
 
 A twist (ω; v) is the dual vector ω + εv, and the Lie bracket is the dual cross product, so one routine serves
 rotation and translation. With the Stumpff functions
@@ -9,7 +9,12 @@ the exponential and its tangent are polynomials in the dual vector Ψ, free of a
 
     exp(Ψ) = c_0 + c_1 Ψ̂ + c_2 ΨΨᵀ        T(-Ψ) = c_1 + c_2 Ψ̂ + c_3 ΨΨᵀ     (c_n of the dual number Ψ·Ψ)
 
-Arrays hold one six-vector per row. A jet is (value, first, second time derivative) in three rows.
+A six-vector at hand is a tuple of six numbers, which formulas take and give; arrays hold one per row, read by
+:func:`six` and written by :func:`put` and :func:`add`. A pose is an array (4, 3), rows of R and then p: :func:`act`
+takes twists from its axes to those around it, Ad(g), :func:`act_back` returns them; :func:`coact` and
+:func:`coact_back` do it with wrenches f = (couple; force), Ad(g)⁻ᵀ and Ad(g)ᵀ.
+
+A jet is (value, first, second time derivative) in three rows.
 """
 
 from __future__ import annotations
@@ -18,9 +23,12 @@ import math
 
 import numpy as np
 
-from elver.kernels.build.cache import kernel
+from elver.kernels.build.cache import inner, kernel
 
-__all__ = ["add_bracket", "add_coad", "lu_factor", "lu_solve", "stumpff"]
+__all__ = [
+    "act", "act_back", "act_turn", "add", "add_bracket", "add_coad", "bracket", "coact", "coact_back", "coad",
+    "couple_back", "dot", "lu_factor", "lu_solve", "minus", "moved", "plus", "put", "scaled", "six", "stumpff", "times",
+]  # fmt: skip
 
 # Series of c_8 and c_9 up to φ = 45 (θ = 6.7): 20 terms leave less than 1e-17 of the leading one.
 _TERMS = 20
@@ -28,8 +36,9 @@ _C8 = np.array([1.0 / math.factorial(2 * k + 8) for k in range(_TERMS)])
 _C9 = np.array([1.0 / math.factorial(2 * k + 9) for k in range(_TERMS)])
 _INVERSE_FACTORIAL = np.array([1.0 / math.factorial(n) for n in range(8)])
 _SERIES_LIMIT = 45.0
-# Up to φ = 10 (half a turn) 12 terms leave as little.
+# Up to φ = 10 (half a turn) 12 terms leave as little, up to φ = 1 seven do.
 _FEW, _SMALL = 12, 10.0
+_FEWEST, _SMALLEST = 7, 1.0
 
 
 @kernel("void(f8, f8[::1])")
@@ -38,7 +47,7 @@ def stumpff(phi, c):
     if phi < _SERIES_LIMIT:
         even = 0.0
         odd = 0.0
-        terms = _FEW if phi < _SMALL else _TERMS
+        terms = _FEWEST if phi < _SMALLEST else _FEW if phi < _SMALL else _TERMS
         for j in range(terms):
             k = terms - 1 - j
             even = _C8[k] - phi * even
@@ -54,6 +63,164 @@ def stumpff(phi, c):
         c[1] = math.sin(theta) / theta
         for n in range(8):
             c[n + 2] = (_INVERSE_FACTORIAL[n] - c[n]) / phi
+
+
+# Six-vectors --------------------------------------------------------------------------------------------------
+
+
+@inner
+def six(row):
+    """The six-vector in a row."""
+    return row[0], row[1], row[2], row[3], row[4], row[5]
+
+
+@inner
+def put(row, a):
+    """row = a."""
+    row[0], row[1], row[2], row[3], row[4], row[5] = a
+
+
+@inner
+def add(row, a):
+    """row += a."""
+    row[0] += a[0]
+    row[1] += a[1]
+    row[2] += a[2]
+    row[3] += a[3]
+    row[4] += a[4]
+    row[5] += a[5]
+
+
+@inner
+def plus(a, b):
+    """a + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
+
+
+@inner
+def minus(a):
+    """-a."""
+    return -a[0], -a[1], -a[2], -a[3], -a[4], -a[5]
+
+
+@inner
+def scaled(s, a):
+    """s a."""
+    return s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5]
+
+
+@inner
+def dot(a, b):
+    """Sum of the products: power of a wrench on a twist."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+
+
+@inner
+def bracket(a, b):
+    """[a, b] = ad(a) b, the Lie bracket of two twists."""
+    return (
+        a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0],
+        a[1] * b[5] - a[2] * b[4] + a[4] * b[2] - a[5] * b[1],
+        a[2] * b[3] - a[0] * b[5] + a[5] * b[0] - a[3] * b[2],
+        a[0] * b[4] - a[1] * b[3] + a[3] * b[1] - a[4] * b[0],
+    )  # fmt: skip
+
+
+@inner
+def coad(a, f):
+    """coad(a) f = -ad(a)ᵀ f of a twist and a wrench."""
+    return (
+        a[1] * f[2] - a[2] * f[1] + a[4] * f[5] - a[5] * f[4],
+        a[2] * f[0] - a[0] * f[2] + a[5] * f[3] - a[3] * f[5],
+        a[0] * f[1] - a[1] * f[0] + a[3] * f[4] - a[4] * f[3],
+        a[1] * f[5] - a[2] * f[4], a[2] * f[3] - a[0] * f[5], a[0] * f[4] - a[1] * f[3],
+    )  # fmt: skip
+
+
+@inner
+def times(M, a):
+    """M a with a 6x6 matrix."""
+    return (
+        M[0, 0] * a[0] + M[0, 1] * a[1] + M[0, 2] * a[2] + M[0, 3] * a[3] + M[0, 4] * a[4] + M[0, 5] * a[5],
+        M[1, 0] * a[0] + M[1, 1] * a[1] + M[1, 2] * a[2] + M[1, 3] * a[3] + M[1, 4] * a[4] + M[1, 5] * a[5],
+        M[2, 0] * a[0] + M[2, 1] * a[1] + M[2, 2] * a[2] + M[2, 3] * a[3] + M[2, 4] * a[4] + M[2, 5] * a[5],
+        M[3, 0] * a[0] + M[3, 1] * a[1] + M[3, 2] * a[2] + M[3, 3] * a[3] + M[3, 4] * a[4] + M[3, 5] * a[5],
+        M[4, 0] * a[0] + M[4, 1] * a[1] + M[4, 2] * a[2] + M[4, 3] * a[3] + M[4, 4] * a[4] + M[4, 5] * a[5],
+        M[5, 0] * a[0] + M[5, 1] * a[1] + M[5, 2] * a[2] + M[5, 3] * a[3] + M[5, 4] * a[4] + M[5, 5] * a[5],
+    )
+
+
+@inner
+def act(g, a):
+    """Ad(g) a of a twist: (R ω; R v + p×R ω)."""
+    return _shifted(
+        g, g[0, 0] * a[0] + g[0, 1] * a[1] + g[0, 2] * a[2], g[1, 0] * a[0] + g[1, 1] * a[1] + g[1, 2] * a[2],
+        g[2, 0] * a[0] + g[2, 1] * a[1] + g[2, 2] * a[2], g[0, 0] * a[3] + g[0, 1] * a[4] + g[0, 2] * a[5],
+        g[1, 0] * a[3] + g[1, 1] * a[4] + g[1, 2] * a[5], g[2, 0] * a[3] + g[2, 1] * a[4] + g[2, 2] * a[5],
+    )  # fmt: skip
+
+
+@inner
+def act_turn(g, x, y, z):
+    """Ad(g) (ω; 0)."""
+    a = g[0, 0] * x + g[0, 1] * y + g[0, 2] * z
+    b = g[1, 0] * x + g[1, 1] * y + g[1, 2] * z
+    c = g[2, 0] * x + g[2, 1] * y + g[2, 2] * z
+    return a, b, c, g[3, 1] * c - g[3, 2] * b, g[3, 2] * a - g[3, 0] * c, g[3, 0] * b - g[3, 1] * a
+
+
+@inner
+def _shifted(g, x, y, z, u, v, w):
+    """(ω; v + p×ω)."""
+    return x, y, z, u + g[3, 1] * z - g[3, 2] * y, v + g[3, 2] * x - g[3, 0] * z, w + g[3, 0] * y - g[3, 1] * x
+
+
+@inner
+def act_back(g, a):
+    """Ad(g)⁻¹ a of a twist: (Rᵀω; Rᵀ(v - p×ω))."""
+    u = a[3] + a[1] * g[3, 2] - a[2] * g[3, 1]
+    v = a[4] + a[2] * g[3, 0] - a[0] * g[3, 2]
+    w = a[5] + a[0] * g[3, 1] - a[1] * g[3, 0]
+    return (
+        g[0, 0] * a[0] + g[1, 0] * a[1] + g[2, 0] * a[2], g[0, 1] * a[0] + g[1, 1] * a[1] + g[2, 1] * a[2],
+        g[0, 2] * a[0] + g[1, 2] * a[1] + g[2, 2] * a[2], g[0, 0] * u + g[1, 0] * v + g[2, 0] * w,
+        g[0, 1] * u + g[1, 1] * v + g[2, 1] * w, g[0, 2] * u + g[1, 2] * v + g[2, 2] * w,
+    )  # fmt: skip
+
+
+@inner
+def coact(g, f):
+    """A wrench in the axes of g, in those around it: (R c + p×R n; R n)."""
+    x, y, z, a, b, c = act(g, (f[3], f[4], f[5], f[0], f[1], f[2]))
+    return a, b, c, x, y, z
+
+
+@inner
+def coact_back(g, f):
+    """A wrench around g, in its axes: (Rᵀ(c - p×n); Rᵀn)."""
+    x, y, z, a, b, c = act_back(g, (f[3], f[4], f[5], f[0], f[1], f[2]))
+    return a, b, c, x, y, z
+
+
+@inner
+def couple_back(g, f):
+    """The couple of a wrench around g, in its axes: Rᵀ(c - p×n)."""
+    x = f[0] - g[3, 1] * f[5] + g[3, 2] * f[4]
+    y = f[1] - g[3, 2] * f[3] + g[3, 0] * f[5]
+    z = f[2] - g[3, 0] * f[4] + g[3, 1] * f[3]
+    return (
+        g[0, 0] * x + g[1, 0] * y + g[2, 0] * z, g[0, 1] * x + g[1, 1] * y + g[2, 1] * z,
+        g[0, 2] * x + g[1, 2] * y + g[2, 2] * z,
+    )  # fmt: skip
+
+
+@inner
+def moved(p, f):
+    """A wrench at p about the origin: (c + p×n; n)."""
+    return (
+        f[0] + p[1] * f[5] - p[2] * f[4], f[1] + p[2] * f[3] - p[0] * f[5], f[2] + p[0] * f[4] - p[1] * f[3],
+        f[3], f[4], f[5],
+    )  # fmt: skip
 
 
 @kernel("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8)")
@@ -80,6 +247,9 @@ def add_coad(out, i, scale, a, j, f, k):
     out[i, 3] += scale * (a1 * f5 - a2 * f4)
     out[i, 4] += scale * (a2 * f3 - a0 * f5)
     out[i, 5] += scale * (a0 * f4 - a1 * f3)
+
+
+# Linear systems -----------------------------------------------------------------------------------------------
 
 
 @kernel

@@ -28,6 +28,7 @@ from elver.words import brief, describe
 
 __all__ = [
     "STRAINS",
+    "STRAIN_SYMBOLS",
     "Chebyshev",
     "Counts",
     "Legendre",
@@ -39,6 +40,9 @@ __all__ = [
     "no_modes",
     "spread",
 ]
+
+STRAIN_SYMBOLS = ("K_x", "K_y", "K_z", "G_x", "G_y", "G_z")
+"""Symbols of the six strains as they appear in the names of coordinates."""
 
 STRAINS = ("torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z")
 """Names of the six strains, in the order K_x, K_y, K_z, Γ_x, Γ_y, Γ_z."""

@@ -18,7 +18,16 @@ from typing import Any
 import numpy as np
 
 from elver.errors import BadInput
-from elver.rods.basis import Ints, Mesh, PiecewiseConstant, PiecewiseLinear, StrainBasis, check_elements, spread
+from elver.rods.basis import (
+    STRAIN_SYMBOLS,
+    Ints,
+    Mesh,
+    PiecewiseConstant,
+    PiecewiseLinear,
+    StrainBasis,
+    check_elements,
+    spread,
+)
 from elver.rods.fields import Array
 from elver.rods.sampled import Sampled
 from elver.values import Carried
@@ -124,6 +133,11 @@ def local_functions(basis: StrainBasis, component: int, s: Array, length: float)
     if type(basis) in _LOCAL:  # one derived from them may have functions of its own
         return basis.local_functions(component, s, length)  # type: ignore[attr-defined]
     values = np.asarray(basis.functions(component, s, length), dtype=float)
+    if values.shape != (s.size, wanted := int(basis.counts[component])):
+        raise BadInput(
+            f"basis functions of {STRAIN_SYMBOLS[component]} have shape {values.shape} for {s.size} positions s; "
+            f"return {(s.size, wanted)}"
+        )
     return np.zeros(s.size, dtype=np.int64), values
 
 

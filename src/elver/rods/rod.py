@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, finite, positive
-from elver.rods.basis import StrainBasis
+from elver.rods.basis import STRAIN_SYMBOLS, StrainBasis
 from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_name, is_plain, numbers, sample
 from elver.rods.grid import Elements, Grid, Place, filled, planned, same_place
 from elver.rods.jumps import find_jumps, warn_of_jumps
@@ -59,9 +59,6 @@ from elver.values import Carried
 from elver.words import describe, shown
 
 __all__ = ["Rod", "STRAIN_SYMBOLS"]
-
-STRAIN_SYMBOLS = ("K_x", "K_y", "K_z", "G_x", "G_y", "G_z")
-"""Symbols of the six strains as they appear in the names of coordinates."""
 
 _DEFAULT_INTEGRATION = Magnus(order=6)
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
@@ -224,13 +221,9 @@ class Rod(Carried):
 
     def _check_functions(self) -> None:
         s = self.grid.s
-        for component, count in enumerate(self.counts):
-            values = np.asarray(self.expansion.functions(component, s, self.length))
-            label = f"basis functions of {STRAIN_SYMBOLS[component]}"
-            if values.shape != (s.size, count):
-                raise BadInput(
-                    f"{label} have shape {values.shape} for {s.size} positions s; return {(s.size, count)}"
-                )
+        for component, symbol in enumerate(STRAIN_SYMBOLS):
+            _, values = local_functions(self.expansion, component, s, self.length)
+            label = f"basis functions of {symbol}"
             bad = ~np.isfinite(values).all(axis=1)
             if bad.any():
                 where = int(np.argmax(bad))

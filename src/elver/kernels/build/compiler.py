@@ -39,7 +39,7 @@ from elver.kernels.build.cache import CHECKED, Kernel
 from elver.kernels.build.kinds import Kind, Record, Signature
 from elver.kernels.build.load import Code, read, write
 from elver.kernels.build.lowering import KernelLowering, array_value
-from elver.kernels.build.machine import UNROLLED, Library
+from elver.kernels.build.machine import IN_VECTORS, UNROLLED, Library
 from elver.kernels.build.plain import callees
 from elver.kernels.build.quick import make_numba_quick
 from elver.kernels.build.signatures import SIGNATURES, find
@@ -372,7 +372,8 @@ def store(kernel: Kernel) -> None:
             continue  # of another solver
         library, border, code = _described(one)
         code_of_border = border.emit_native_object()  # nothing to optimise: straight on from one array to the next
-        objects = library.machine_code(unroll=one.name in UNROLLED), bytes(code_of_border)
+        how = {"unroll": one.name in UNROLLED, "in_vectors": one.name in IN_VECTORS}
+        objects = library.machine_code(code.symbol, **how), bytes(code_of_border)
         write(one.name, code._replace(objects=objects))
 
 

@@ -8,13 +8,16 @@ from llvmlite import binding as llvm
 from numba.core.codegen import AOTCodeLibrary
 from numba.core.runtime.nrt import rtsys
 
-__all__ = ["UNROLLED", "Library"]
+__all__ = ["IN_VECTORS", "UNROLLED", "Library"]
 
 UNROLLED = {
     "algebra.lu_factor", "algebra.lu_solve", "tree.elimination.home", "tree.substitution.back",
     "tree.evaluate.evaluate_residual", "tree.tangent.evaluate_matrix", "tree.articulated.accelerations",
 }  # fmt: skip
 """Kernels in which solvers spend their time."""
+
+IN_VECTORS = {"tree.articulated.accelerations"}
+"""Kernels whose values are as long as vector registers."""
 
 
 class Library(AOTCodeLibrary):
@@ -49,11 +52,14 @@ class Library(AOTCodeLibrary):
         self._ensure_finalized()
         return 0
 
-    def machine_code(self, *, unroll: bool) -> bytes:
-        """An object file."""
+    def machine_code(self, name: str, *, unroll: bool, in_vectors: bool) -> bytes:
+        """An object file, of which others see one function; all else may take any form, or vanish into its callers."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.name != name:
+                function.linkage = "internal"
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization, options.loop_interleaving = True, True
-        options.slp_vectorization, options.loop_unrolling = False, unroll
+        options.slp_vectorization, options.loop_unrolling = in_vectors, unroll
         builder = llvm.create_pass_builder(self._codegen._tm, options)
         builder.getModulePassManager().run(self._final_module, builder)
         return bytes(self.emit_native_object())

@@ -6,11 +6,13 @@ table of a robot holds Program and Work; :data:`unpack` turns it back into the t
 :class:`Unpacker` into others. Of all arrays only those used are read. Whoever holds a table must hold its arrays.
 
 The table of a robot begins with the addresses of the kernels of :mod:`elver.kernels.terms.rare` and
-:mod:`elver.kernels.terms.moving_loads`, behind them those of :mod:`elver.kernels.terms.own_functions`.
+:mod:`elver.kernels.terms.moving_loads`, behind them those of :mod:`elver.kernels.terms.own_functions`, and of a
+Python function that makes room for the dense matrix.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -25,6 +27,8 @@ from elver.kernels.tree.program import Program, Work, smallest_program, work_for
 
 __all__ = [
     "OWN",
+    "PROTOTYPE",
+    "ROOM",
     "AtAddress",
     "OwnFunction",
     "Unpacker",
@@ -67,6 +71,7 @@ def robot_of(program: Program, work: Work) -> NDArray[np.int64]:
     if len(program.own_input) or len(program.pushed_input):
         ensure(("own",), "functions of one's own", 5)
         addresses[OWN:] = [load(term.name).address for term in _OWN]
+    addresses.append(0)  # of what makes room for the dense matrix: the owner of the arrays sets it
     return np.concatenate([np.array(addresses, dtype=np.int64), table_of(named_types(), program, work)])
 
 
@@ -140,6 +145,14 @@ _OWN = own_stresses, own_slopes, own_energies, own_wrenches = (
 OWN = len(_TERMS)
 """Where the addresses of the kernels of a user's own functions begin in the table of a robot."""
 
+ROOM = OWN + len(_OWN)
+"""Where the address of a Python function stands that makes the arrays of the dense matrix; 0 where they are made."""
+
+PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_double, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, *[ctypes.c_void_p] * 3
+)
+"""The C form of a stress of one's own (:mod:`elver.kernels.terms.own_functions`), and of what makes room."""
+
 call_own = OwnFunction()
-unpack = Unpacker(named_types, behind=len(_TERMS) + len(_OWN))
+unpack = Unpacker(named_types, behind=ROOM + 1)
 """(program, work) of a robot, in compiled code."""

@@ -126,6 +126,15 @@ class Scratch:
         self._last = calls, track, found
         return found
 
+    def use_matrix(self, matrix: Floats, pivots: Ints) -> None:
+        """Work with this dense matrix, also where a solver is at work with the table."""
+        self.iteration = self.iteration._replace(matrix=matrix, pivots=pivots)
+        words = table_of(solver_types()[1:2], self.iteration)
+        self.words[: words.size] = words
+        if self._last is not None:
+            head = len(self._last[0])
+            self._last[2][head : head + words.size] = words
+
     def take_over(self, other: Scratch) -> None:
         """Values of another scratch of the same solver in the same place, but for the table of its front."""
         front = self.iteration.front.copy()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from elver.kernels.build.cache import inner, kernel
-from elver.kernels.build.tables import unpack
+from elver.kernels.build.tables import ROOM, call_own, unpack
 from elver.kernels.march.memory import (
     BY_RESIDUAL,
     CONTRACTION,
@@ -154,9 +154,9 @@ def tangent_at_trial(robot, solver):
 def factors(robot, solver, columns):
     """Factors of the robot's tangent at the trial of the last residual; its smallest pivot, relative, 0 where singular.
 
-    Along the tree where that is asked for; where a part by itself is loose, by the matrix.
+    Along the tree where that is asked for; where a part by itself is loose, by the matrix, whose arrays Python makes
+    when they are wanted for the first time.
     """
-    p, _ = unpack(robot)
     call, it, m, _, track = unpack_solver(solver)
     multipliers, inputs, jets = it.x[m.at[STAGE], m.total.size :], track.inputs[m.at[ROW]], m.at[JETS]
     call.evaluate_frames(robot, m.base, multipliers, inputs, jets)
@@ -165,8 +165,20 @@ def factors(robot, solver, columns):
             it.memory[IN_FRONT] = 1.0
             return 1.0
         call.evaluate_frames(robot, m.base, multipliers, inputs, jets)
+        if it.matrix.shape[0] == 0:
+            call_own(robot[ROOM], solver, 0.0, 0.0, solver, solver, solver)
     it.memory[IN_FRONT] = 0.0
     call.evaluate_matrix(robot, m.q, multipliers, inputs, columns, m.weights, jets)
+    return _dense_factors(robot, solver)
+
+
+@inner
+def _dense_factors(robot, solver):
+    """Factors of the matrix, wherever that is by now; 0 where no room could be made for it."""
+    p, _ = unpack(robot)
+    call, it, m, _, _ = unpack_solver(solver)
+    if it.matrix.shape[0] == 0:
+        return 0.0
     if m.weights[2] == 0.0:  # rows of imposed coordinates, which the weights leave empty
         for j in range(p.imposed.shape[0]):
             k = m.total.size - m.q.shape[1] + p.imposed[j, 0]

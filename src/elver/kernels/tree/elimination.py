@@ -92,8 +92,8 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
                 )
             _interval(
                 i, i if i > start else parent, moments, operations, p.poly_pair[poly], p.poly_beta[poly],
-                p.poly_linear[poly], p.active[s], rates, weights, w.register[i], w.pose, w.eta, w.acc, w.force, w.column,
-                w.scalar, w.stumpff, w.tangent_map, w.local, w.adjoint, w.column_adjoint, w.vector, w.hessian,
+                p.poly_linear[poly], p.active[s], rates, weights, w.register[i], w.pose, w.eta, w.acc, w.force,
+                w.column, w.scalar, w.stumpff, w.tangent_map, w.local, w.adjoint, w.column_adjoint, w.vector, w.hessian,
                 f.column[i, :, tall - 6 :], f.spread[i], f.turned,
             )
             if tall == 12:
@@ -330,8 +330,8 @@ def _add_laws(
 
 @inner
 def _eliminate(
-    leaving, place, given, scale, size, weights, jets, top, width, alone, moved, F, spare, nature, factor, pivot, answer,
-    load,
+    leaving, place, given, scale, size, weights, jets, top, width, alone, moved, F, spare, nature, factor, pivot,
+    answer, load,
 ):
     """Solve for the coordinates that leave, and take them out of the front; smallest pivot, relative."""
     count = leaving.size

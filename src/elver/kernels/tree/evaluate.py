@@ -38,14 +38,8 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, p.bend, q, jets,
         w.register,
     )
-    forward(
-        p.segment, p.fixed, p.poly_size, base, twist, w.register, jets, w.pose, w.eta, w.acc, w.vector, w.scalar,
-        w.stumpff,
-    )
-    backward(
-        p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
-        inputs, jets, w.pose, w.eta, w.acc, w.force, w.vector,
-    )
+    forward(robot, base, twist, jets)
+    backward(robot, inputs, jets)
     if asked == 2:
         nodal_residual(
             p.inertia, base, w.node_step, w.node_start, w.node_rate, w.pose, w.node_end, w.node_shift, w.node_wrench,

@@ -29,10 +29,7 @@ def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation
             p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, p.bend,
             q[t], jets, w.register,
         )
-        forward(
-            p.segment, p.fixed, p.poly_size, base[t], twist[t], w.register, jets, w.pose, w.eta, w.acc, v, w.scalar,
-            w.stumpff,
-        )
+        forward(robot, base[t], twist[t], jets)
         scale = 1.0
         if p.gravity_input[0] >= 0:
             scale = inputs[t, p.gravity_input[0]]

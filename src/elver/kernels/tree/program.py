@@ -25,10 +25,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Program", "Work", "laws_of", "smallest_program", "work_for"]
+__all__ = [
+    "COORDINATES", "FIRST", "INTERVALS", "KIND", "OFFSET", "PARENT", "PATH", "PATH_START", "POLYNOMIAL", "SLOT",
+    "START", "TURNING", "Program", "Work", "laws_of", "smallest_program",
+    "with_matrix", "work_for",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+# Columns of Program.segment: parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
+# slot of the parent, first entry and length of the path, kind (constant offset, joint that only turns, anything else)
+PARENT, START, INTERVALS, FIRST, COORDINATES, POLYNOMIAL, SLOT, PATH_START, PATH, KIND = range(10)
+OFFSET, TURNING = 0, 1
 
 
 class Program(NamedTuple):
@@ -37,7 +47,7 @@ class Program(NamedTuple):
     free: Ints  # (1,) 1 when the base pose is unknown
     segment: Ints  # (segments, 10): parent frame, first interval, intervals, first coordinate, coordinates, polynomial,
     #                 slot of the parent, first entry and length of the path, kind (0 offset, 1 turning joint, 2 else)
-    path: Ints  # unknowns of all paths, one after the other; those of slot 0 (a free base) first
+    path: Ints  # unknowns of all paths, one after the other; those of slot 0 (a free base) first; of the dense matrix
     frame_slot: Ints  # (frames,) slot in which the columns at this frame are kept, or -1
     slot_path: Ints  # (slots, 2) first entry and length of the path of each slot
     active: Ints  # (segments, 7): number of free strains, then their components
@@ -136,9 +146,6 @@ class Work(NamedTuple):
     reaction: Floats  # (local columns, 6)
     prefix: Floats  # (18, longest path) columns of the unknowns of the path at the present frame
     prefix_row: Floats  # (6, longest path) the same as projection rows
-    saved: Floats  # (slots, 24, longest path) both, at the frames with a slot
-    own_rows: Floats  # (most of a segment, longest path) rows of the segment at hand
-    own_columns: Floats  # (most of a segment, longest path) its columns in the rows of everything nearer
     row: Floats  # (longest path,)
     vector: Floats  # (16, 6) a few six-vectors
     stumpff: Floats  # (12,)
@@ -176,12 +183,16 @@ class Work(NamedTuple):
     tendon_rate: Floats  # (tendons, n) ∂length/∂q
     slope: Floats  # (points, 6, 6) of the stress of all tendons with the strain, weighted
     residual: Floats  # (coordinates + rows,)
+    pivots: Ints  # (coordinates + rows,)
+    # of the dense matrix alone: empty until somebody asks for it
     matrix: Floats  # (coordinates + rows, coordinates + rows)
-    pivots: Ints
+    saved: Floats  # (slots, 24, longest path) columns and projection rows, at the frames with a slot
+    own_rows: Floats  # (most of a segment, longest path) rows of the segment at hand
+    own_columns: Floats  # (most of a segment, longest path) its columns in the rows of everything nearer
 
 
 def work_for(program: Program) -> Work:
-    """Work arrays of the right sizes."""
+    """Work arrays of the right sizes, those of the dense matrix empty (:func:`with_matrix`)."""
     intervals, _, _ = program.rest.shape
     frames = intervals + 1
     registers = int(np.max(program.poly_size.sum(axis=1)))
@@ -190,8 +201,7 @@ def work_for(program: Program) -> Work:
     coordinates = n + 6 * int(program.free[0])
     closures = program.closure_frame.shape[0]
     rows = program.row_kind.size + int(np.count_nonzero(program.tendon_row >= 0))
-    longest = max(int(np.max(program.segment[:, 8])), 6)
-    most = max(int(np.max(program.segment[:, 4])), 1)
+    longest = _longest(program)
     users, spans = program.user_frame.size, program.span_tendon.size
     return Work(
         register=np.zeros((intervals, 3 * registers + 1, 6)),
@@ -209,9 +219,6 @@ def work_for(program: Program) -> Work:
         reaction=np.zeros((columns, 6)),
         prefix=np.zeros((18, longest)),
         prefix_row=np.zeros((6, longest)),
-        saved=np.zeros((program.slot_path.shape[0], 24, longest)),
-        own_rows=np.zeros((most, longest)),
-        own_columns=np.zeros((most, longest)),
         row=np.zeros(longest),
         vector=np.zeros((16, 6)),
         stumpff=np.zeros(12),
@@ -249,9 +256,43 @@ def work_for(program: Program) -> Work:
         tendon_rate=np.zeros((max(program.tendon_input.size, 1), n)),
         slope=np.zeros((program.point_rest.shape[0], 6, 6)),
         residual=np.zeros(coordinates + rows),
-        matrix=np.zeros((coordinates + rows, coordinates + rows)),
         pivots=np.zeros(coordinates + rows, dtype=np.int64),
+        matrix=np.zeros((0, 0)),
+        saved=np.zeros((0, 24, longest)),
+        own_rows=np.zeros((0, longest)),
+        own_columns=np.zeros((0, longest)),
     )
+
+
+def with_matrix(program: Program, work: Work) -> tuple[Program, Work]:
+    """The same with the arrays of the dense matrix, whose size is the square of the robot's."""
+    unknowns, longest = work.residual.size, _longest(program)
+    most = max(int(np.max(program.segment[:, 4])), 1)
+    return program._replace(path=_paths(program)), work._replace(
+        matrix=np.zeros((unknowns, unknowns)),
+        saved=np.zeros((program.slot_path.shape[0], 24, longest)),
+        own_rows=np.zeros((most, longest)),
+        own_columns=np.zeros((most, longest)),
+    )
+
+
+def _longest(program: Program) -> int:
+    """Length of the longest path."""
+    return max(int(np.max(program.segment[:, 8])), 6)
+
+
+def _paths(program: Program) -> Ints:
+    """Unknowns of all paths: those of its parent, then its own, of each segment."""
+    offset = 6 * int(program.free[0])
+    path = np.arange(offset + int(np.sum(program.segment[:, 8])))
+    owner = np.full(program.frame_slot.size, -1)
+    for s, (parent, start, intervals, first, count, _, _, begins, size, _) in enumerate(program.segment.tolist()):
+        owner[start + 1 : start + intervals + 1] = s
+        known = 0 if owner[parent] < 0 else int(program.segment[owner[parent], 7])
+        path[begins : begins + size - count] = path[known : known + size - count]
+        path[begins + size - count : begins + size] = offset + first + np.arange(count)
+    path.flags.writeable = False
+    return path
 
 
 def laws_of(program: Program) -> tuple[Floats, Floats]:

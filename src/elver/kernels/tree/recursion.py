@@ -7,8 +7,30 @@ Its exact tangent is :mod:`elver.kernels.tree.tangent`, its readable twin :mod:`
 
 from __future__ import annotations
 
-from elver.kernels.algebra import add_bracket, add_coad, stumpff
+from elver.kernels.algebra import (
+    act,
+    act_back,
+    act_turn,
+    add,
+    add_bracket,
+    add_coad,
+    bracket,
+    coact,
+    coact_back,
+    coad,
+    couple_back,
+    minus,
+    moved,
+    plus,
+    put,
+    scaled,
+    six,
+    stumpff,
+    times,
+)  # fmt: skip
 from elver.kernels.build.cache import inner
+from elver.kernels.build.tables import unpack
+from elver.kernels.tree.program import INTERVALS, KIND, OFFSET, PARENT, POLYNOMIAL, START, TURNING
 
 __all__ = [
     "add_bracket_jet",
@@ -21,118 +43,124 @@ __all__ = [
     "first_moment",
     "forward",
     "has_inertia",
+    "inertia_wrench",
     "project",
     "registers",
     "reverse",
+    "share",
     "to_world",
     "twist_to_body",
     "wrench_to_body",
 ]
 
 
-# ---------------------------------------------------------------------------------------------------------------
-# Forward pass
-# ---------------------------------------------------------------------------------------------------------------
+_STILL = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+
+
+# Forward pass -----------------------------------------------------------------------------------------------
 
 
 @inner
-def forward(segment, fixed, poly_size, base, twist, register, jets, pose, eta, acc, v, c, cs):
+def forward(robot, base, twist, jets):
     """Poses, twists and accelerations of all frames from the registers of all intervals.
 
     ``base`` (4, 3) rows of R and position; ``twist`` (2, 6) body twist of the base and its rate;
     ``jets`` = 1 for statics (rates are taken as zero), 3 for dynamics.
     """
-    # Base: body twist to world axes; the base point is the origin, so its position drops out.
-    for i in range(3):
-        pose[0, 3, i] = 0.0
-        for j in range(3):
-            pose[0, i, j] = base[i, j]
-    for i in range(6):
-        eta[0, i] = 0.0
-        acc[0, i] = 0.0
-    if jets == 3:
-        for h in range(2):
-            for i in range(3):
-                for j in range(3):
-                    eta[0, 3 * h + i] += base[i, j] * twist[0, 3 * h + j]
-                    acc[0, 3 * h + i] += base[i, j] * twist[1, 3 * h + j]
+    p, w = unpack(robot)
+    segment, pose, eta, acc = p.segment, w.pose, w.eta, w.acc
+    _start(base, twist, jets, pose[0], eta[0], acc[0])
     for s in range(segment.shape[0]):
-        last = 3 * (poly_size[segment[s, 5], 0] + poly_size[segment[s, 5], 1] - 1)
-        before, kind = segment[s, 0], segment[s, 9]
-        for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
-            psi = register[i]
-            if kind == 0:
-                compose(pose, before, fixed[i], pose, i + 1)
-                for k in range(6):
-                    eta[i + 1, k] = eta[before, k]
-                    acc[i + 1, k] = acc[before, k]
-            elif kind == 1:
-                _real_stumpff(psi, last, cs)
-                _turn_pose(pose, before, i + 1, psi, last, cs)
-                kept = psi[psi.shape[0] - 1]
-                kept[0], kept[1], kept[2] = cs[1], cs[2], cs[3]
-                if jets == 3:
-                    _turn(psi, last, cs, v)
-                    _turn_to_world(pose, before, v, 2, v, 6)
-                    _turn_to_world(pose, before, v, 3, v, 7)
-                    add_bracket(v, 7, 1.0, eta, before, v, 6)
-                    for k in range(6):
-                        eta[i + 1, k] = eta[before, k] + v[6, k]
-                        acc[i + 1, k] = acc[before, k] + v[7, k]
-                else:
-                    for k in range(6):
-                        eta[i + 1, k] = 0.0
-                        acc[i + 1, k] = 0.0
-            elif jets == 3:
-                dual_stumpff(psi, last, jets, cs, c)
-                _advance_pose(pose, before, i + 1, psi, last, cs)
-                # y = T(-Ψ) Ψ' in the axes of the frame before, and its rate
-                for k in range(6):
-                    v[0, k] = 0.0
-                    v[1, k] = 0.0
-                    v[2, k] = 0.0
-                    v[3, k] = 0.0
-                    v[4, k] = psi[last + 1, k]
-                    v[5, k] = psi[last + 2, k]
-                add_bracket(v, 0, 1.0, psi, last, v, 4)
-                add_bracket(v, 1, 1.0, psi, last, v, 5)
-                _add_scaled(v, 2, c, 0, 0, v, 4)
-                _add_scaled(v, 2, c, 0, 1, v, 0)
-                _add_scaled(v, 3, c, 0, 0, v, 5)
-                _add_scaled(v, 3, c, 1, 0, v, 4)
-                _add_scaled(v, 3, c, 0, 1, v, 1)
-                _add_scaled(v, 3, c, 1, 1, v, 0)
-                # c_3 Ψ (Ψ·Ψ'), rate: c_3' Ψ d + c_3 Ψ' d + c_3 Ψ d'
-                dr, de = dual_dot(psi, last, v, 4)
-                er, ee = dual_dot(psi, last, v, 5)
-                fr, fe = dual_dot(v, 4, v, 4)
-                er += fr
-                ee += fe
-                c3r, c3e, c3r1, c3e1 = c[0, 2, 0], c[0, 2, 1], c[1, 2, 0], c[1, 2, 1]
-                _add_dual(v, 2, c3r * dr, c3r * de + c3e * dr, psi, last)
-                _add_dual(v, 3, c3r * dr, c3r * de + c3e * dr, v, 4)
-                _add_dual(
-                    v,
-                    3,
-                    c3r * er + c3r1 * dr,
-                    c3r * ee + c3e * er + c3r1 * de + c3e1 * dr,
-                    psi,
-                    last,
-                )
-                # into world axes: η += Ad y,  η' += Ad y' + [η_before, Ad y]
-                to_world(pose, before, v, 2, v, 6)
-                to_world(pose, before, v, 3, v, 7)
-                add_bracket(v, 7, 1.0, eta, before, v, 6)
-                for k in range(6):
-                    eta[i + 1, k] = eta[before, k] + v[6, k]
-                    acc[i + 1, k] = acc[before, k] + v[7, k]
+        size = p.poly_size[segment[s, POLYNOMIAL]]
+        last = 3 * (size[0] + size[1] - 1)
+        before, kind = segment[s, PARENT], segment[s, KIND]
+        for i in range(segment[s, START], segment[s, START] + segment[s, INTERVALS]):
+            after = i + 1
+            if kind == OFFSET:
+                compose(pose, before, p.fixed[i], pose, after)
+                put(eta[after], six(eta[before]))
+                put(acc[after], six(acc[before]))
             else:
-                _real_stumpff(psi, last, cs)
-                _advance_pose(pose, before, i + 1, psi, last, cs)
-                for k in range(6):
-                    eta[i + 1, k] = 0.0
-                    acc[i + 1, k] = 0.0
-            before = i + 1
+                psi, g = w.register[i], pose[before]
+                if kind == TURNING:
+                    rate, curve = _turn(psi, last, jets, w.stumpff, g, pose[after])
+                elif jets == 3:
+                    dual_stumpff(psi, last, jets, w.stumpff, w.scalar)
+                    _advance_pose(pose, before, after, psi, last, w.stumpff)
+                    rate, curve = _bend(psi[last], psi[last + 1], psi[last + 2], w.scalar)
+                    rate, curve = act(g, rate), act(g, curve)
+                else:
+                    _real_stumpff(psi, last, w.stumpff)
+                    _advance_pose(pose, before, after, psi, last, w.stumpff)
+                    rate, curve = _STILL, _STILL
+                # η += Ad y,  η' += Ad y' + [η_before, Ad y]
+                nearer = six(eta[before])
+                put(eta[after], plus(nearer, rate))
+                put(acc[after], plus(six(acc[before]), plus(curve, bracket(nearer, rate))))
+            before = after
+
+
+@inner
+def _start(base, twist, jets, pose, eta, acc):
+    """Body twist of the base to world axes; the base point is the origin, so its position drops out."""
+    for i in range(3):
+        pose[3, i] = 0.0
+        for j in range(3):
+            pose[i, j] = base[i, j]
+    if jets == 3:
+        put(eta, act(pose, six(twist[0])))
+        put(acc, act(pose, six(twist[1])))
+    else:
+        put(eta, _STILL)
+        put(acc, _STILL)
+
+
+@inner
+def _bend(psi, psi1, psi2, c):
+    """y = T(-Ψ) Ψ' = c_1 Ψ' + c_2 [Ψ, Ψ'] + c_3 Ψ (Ψ·Ψ') in the axes of the frame before, all dual, and its rate."""
+    a, b, d = six(psi), six(psi1), six(psi2)
+    turn, turn1 = bracket(a, b), bracket(a, d)
+    along, along1 = dual_product(a, b), dual_product(a, d)
+    spread = dual_product(b, b)
+    along1 = along1[0] + spread[0], along1[1] + spread[1]
+    c1, c2, c3 = _pair(c, 0, 0), _pair(c, 0, 1), _pair(c, 0, 2)
+    r1, r2, r3 = _pair(c, 1, 0), _pair(c, 1, 1), _pair(c, 1, 2)
+    most = _times_dual(c3, along)
+    rest = _times_dual(c3, along1)
+    more = _times_dual(r3, along)
+    rate = plus(plus(dual_scaled(c1, b), dual_scaled(c2, turn)), dual_scaled(most, a))
+    curve = plus(plus(dual_scaled(c1, d), dual_scaled(r1, b)), plus(dual_scaled(c2, turn1), dual_scaled(r2, turn)))
+    return rate, plus(curve, plus(dual_scaled(most, b), dual_scaled((rest[0] + more[0], rest[1] + more[1]), a)))
+
+
+@inner
+def _pair(c, jet, n):
+    """Dual c_{n+1} of :func:`dual_stumpff`, or a rate of it."""
+    return c[jet, n, 0], c[jet, n, 1]
+
+
+@inner
+def _times_dual(a, b):
+    """Product of two dual numbers."""
+    return a[0] * b[0], a[0] * b[1] + a[1] * b[0]
+
+
+@inner
+def dual_scaled(c, a):
+    """(c + ε c_ε) a of a twist."""
+    return (
+        c[0] * a[0], c[0] * a[1], c[0] * a[2],
+        c[0] * a[3] + c[1] * a[0], c[0] * a[4] + c[1] * a[1], c[0] * a[5] + c[1] * a[2],
+    )  # fmt: skip
+
+
+@inner
+def dual_product(a, b):
+    """Dual scalar product of two twists: (ω·ω, ω·v + v·ω)."""
+    return (
+        a[0] * b[0] + a[1] * b[1] + a[2] * b[2],
+        a[0] * b[3] + a[1] * b[4] + a[2] * b[5] + a[3] * b[0] + a[4] * b[1] + a[5] * b[2],
+    )
 
 
 @inner("void(f8[:,::1], i8, f8[::1])")
@@ -141,61 +169,54 @@ def _real_stumpff(psi, last, c):
     stumpff(psi[last, 0] * psi[last, 0] + psi[last, 1] * psi[last, 1] + psi[last, 2] * psi[last, 2], c)
 
 
-@inner("void(f8[:,::1], i8, f8[::1], f8[:,::1])")
-def _turn(psi, last, c, v):
-    """v[2, :3], v[3, :3]: y = T(-Θ) Θ' and its rate for an exponent without translation."""
+@inner
+def _turn(psi, last, jets, c, g, after):
+    """Pose behind a joint that only turns, after = g exp(Θ), and Ad(g) of y = T(-Θ) Θ' and of its rate.
+
+    Leaves c_1, c_2, c_3 in the last row of the registers.
+    """
     x, y, z = psi[last, 0], psi[last, 1], psi[last, 2]
+    stumpff(x * x + y * y + z * z, c)
+    c0, c1, c2, c3, c4, c5 = c[0], c[1], c[2], c[3], c[4], c[5]
+    kept = psi[psi.shape[0] - 1]
+    kept[0], kept[1], kept[2] = c1, c2, c3
+    # R (c_0 + c_1 Θ̂ + c_2 ΘΘᵀ), the same position
+    for i in range(3):
+        a, b, d = g[i, 0], g[i, 1], g[i, 2]
+        along = c2 * (a * x + b * y + d * z)
+        after[i, 0] = c0 * a + c1 * (b * z - d * y) + along * x
+        after[i, 1] = c0 * b + c1 * (d * x - a * z) + along * y
+        after[i, 2] = c0 * d + c1 * (a * y - b * x) + along * z
+        after[3, i] = g[3, i]
+    if jets != 3:
+        return _STILL, _STILL
     x1, y1, z1 = psi[last + 1, 0], psi[last + 1, 1], psi[last + 1, 2]
     x2, y2, z2 = psi[last + 2, 0], psi[last + 2, 1], psi[last + 2, 2]
-    c1, c2, c3 = c[1], c[2], c[3]
     d = x * x1 + y * y1 + z * z1
     d1 = x * x2 + y * y2 + z * z2 + x1 * x1 + y1 * y1 + z1 * z1
     # rates: dc_n/dφ = (n c_{n+2} - c_{n+1})/2 and φ' = 2 d
-    r1, r2, r3 = (c[3] - c[2]) * d, (2.0 * c[4] - c[3]) * d, (3.0 * c[5] - c[4]) * d
+    r1, r2, r3 = (c3 - c2) * d, (2.0 * c4 - c3) * d, (3.0 * c5 - c4) * d
     bx, by, bz = y * z1 - z * y1, z * x1 - x * z1, x * y1 - y * x1
     along, spread = c3 * d, c3 * d1 + r3 * d
-    v[2, 0] = c1 * x1 + c2 * bx + along * x
-    v[2, 1] = c1 * y1 + c2 * by + along * y
-    v[2, 2] = c1 * z1 + c2 * bz + along * z
-    v[3, 0] = c1 * x2 + r1 * x1 + c2 * (y * z2 - z * y2) + r2 * bx + spread * x + along * x1
-    v[3, 1] = c1 * y2 + r1 * y1 + c2 * (z * x2 - x * z2) + r2 * by + spread * y + along * y1
-    v[3, 2] = c1 * z2 + r1 * z1 + c2 * (x * y2 - y * x2) + r2 * bz + spread * z + along * z1
+    rate = act_turn(g, c1 * x1 + c2 * bx + along * x, c1 * y1 + c2 * by + along * y, c1 * z1 + c2 * bz + along * z)
+    return rate, act_turn(
+        g,
+        c1 * x2 + r1 * x1 + c2 * (y * z2 - z * y2) + r2 * bx + spread * x + along * x1,
+        c1 * y2 + r1 * y1 + c2 * (z * x2 - x * z2) + r2 * by + spread * y + along * y1,
+        c1 * z2 + r1 * z1 + c2 * (x * y2 - y * x2) + r2 * bz + spread * z + along * z1,
+    )
 
 
-@inner("void(f8[:,:,::1], i8, i8, f8[:,::1], i8, f8[::1])")
-def _turn_pose(pose, before, after, psi, last, c):
-    """pose[after] = pose[before] exp(Θ): R (c_0 + c_1 Θ̂ + c_2 ΘΘᵀ), the same position."""
+@inner
+def _turn_transposed(psi, last, c, f):
+    """T(-Θ)ᵀ f = c_1 f - c_2 Θ×f + c_3 Θ (Θ·f) of a couple; c from c_1 on."""
     x, y, z = psi[last, 0], psi[last, 1], psi[last, 2]
-    c0, c1, c2 = c[0], c[1], c[2]
-    for i in range(3):
-        a, b, d = pose[before, i, 0], pose[before, i, 1], pose[before, i, 2]
-        along = c2 * (a * x + b * y + d * z)
-        pose[after, i, 0] = c0 * a + c1 * (b * z - d * y) + along * x
-        pose[after, i, 1] = c0 * b + c1 * (d * x - a * z) + along * y
-        pose[after, i, 2] = c0 * d + c1 * (a * y - b * x) + along * z
-        pose[after, 3, i] = pose[before, 3, i]
-
-
-@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def _turn_to_world(pose, f, a, j, out, i):
-    """out[i] = Ad(pose f) (a[j, :3]; 0)."""
-    w0 = pose[f, 0, 0] * a[j, 0] + pose[f, 0, 1] * a[j, 1] + pose[f, 0, 2] * a[j, 2]
-    w1 = pose[f, 1, 0] * a[j, 0] + pose[f, 1, 1] * a[j, 1] + pose[f, 1, 2] * a[j, 2]
-    w2 = pose[f, 2, 0] * a[j, 0] + pose[f, 2, 1] * a[j, 1] + pose[f, 2, 2] * a[j, 2]
-    px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
-    out[i, 0], out[i, 1], out[i, 2] = w0, w1, w2
-    out[i, 3], out[i, 4], out[i, 5] = py * w2 - pz * w1, pz * w0 - px * w2, px * w1 - py * w0
-
-
-@inner("void(f8[:,::1], i8, f8[::1], f8[:,::1])")
-def _turn_transposed(psi, last, c, v):
-    """v[1, :3] = couple of T(-Θ)ᵀ f = c_1 f - c_2 Θ×f + c_3 Θ (Θ·f) for the couple f of v[0]; c from c_1 on."""
-    x, y, z = psi[last, 0], psi[last, 1], psi[last, 2]
-    a, b, d = v[0, 0], v[0, 1], v[0, 2]
+    a, b, d = f
     along = c[2] * (x * a + y * b + z * d)
-    v[1, 0] = c[0] * a - c[1] * (y * d - z * b) + along * x
-    v[1, 1] = c[0] * b - c[1] * (z * a - x * d) + along * y
-    v[1, 2] = c[0] * d - c[1] * (x * b - y * a) + along * z
+    return (
+        c[0] * a - c[1] * (y * d - z * b) + along * x, c[0] * b - c[1] * (z * a - x * d) + along * y,
+        c[0] * d - c[1] * (x * b - y * a) + along * z,
+    )  # fmt: skip
 
 
 @inner("void(f8[:,:,::1], i8, f8[:,::1], f8[:,:,::1], i8)")
@@ -206,6 +227,14 @@ def compose(pose, f, local, out, i):
         for k in range(3):
             out[i, r, k] = a * local[0, k] + b * local[1, k] + c * local[2, k]
         out[i, 3, r] = pose[f, 3, r] + a * local[3, 0] + b * local[3, 1] + c * local[3, 2]
+
+
+@inner
+def share(phi, bend, k):
+    """Part of coordinate k of a turning joint, which has one for each of its angles, in that angle."""
+    if bend[3 * k] == bend[3 * k + 1]:
+        return 0.0
+    return phi[k - bend[3 * k + 2]]
 
 
 @inner
@@ -220,13 +249,15 @@ def registers(
         if segment[s, 9] == 1:
             # Ψ is the only moment, the angles themselves
             for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
-                r, phi = register[i], moment_phi[i, 0]
-                for jet in range(jets):
-                    r[jet, 0], r[jet, 1], r[jet, 2] = 0.0, 0.0, 0.0
-                    for slot in range(3):
-                        low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
-                        for k in range(low, high):
-                            r[jet, component[first + k]] += phi[k - shift] * q[jet, first + k]
+                phi, r0, r1, r2 = moment_phi[i, 0], register[i, 0], register[i, 1], register[i, 2]
+                for c in range(3):
+                    r0[c], r1[c], r2[c] = 0.0, 0.0, 0.0
+                for k in range(first, first + segment[s, 4]):
+                    c, factor = component[k], share(phi, bend[i], k - first)
+                    r0[c] += factor * q[0, k]
+                    if jets == 3:
+                        r1[c] += factor * q[1, k]
+                        r2[c] += factor * q[2, k]
             continue
         moments, operations = poly_size[poly, 0], poly_size[poly, 1]
         pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
@@ -287,20 +318,6 @@ def dual_dot(a, j, b, k):
         + a[j, 5] * b[k, 2]
     )
     return real, dual
-
-
-@inner("void(f8[:,::1], i8, f8, f8, f8[:,::1], i8)")
-def _add_dual(out, i, real, dual, a, j):
-    """out[i] += (real + ε dual) a[j] for a twist a."""
-    for k in range(3):
-        out[i, k] += real * a[j, k]
-        out[i, 3 + k] += real * a[j, 3 + k] + dual * a[j, k]
-
-
-@inner("void(f8[:,::1], i8, f8[:,:,::1], i8, i8, f8[:,::1], i8)")
-def _add_scaled(out, i, scalar, jet, n, a, j):
-    """out[i] += c_{n+1}^(jet) a[j] with the dual Stumpff function of :func:`dual_stumpff`."""
-    _add_dual(out, i, scalar[jet, n, 0], scalar[jet, n, 1], a, j)
 
 
 @inner("void(f8[:,::1], i8, i8, f8[::1], f8[:,:,::1])")
@@ -411,9 +428,7 @@ def add_wrench_to_world(pose, f, a, j, out, i):
     out[i, 5] += n2
 
 
-# ---------------------------------------------------------------------------------------------------------------
-# Backward pass
-# ---------------------------------------------------------------------------------------------------------------
+# Backward pass ----------------------------------------------------------------------------------------------
 
 
 @inner("b1(f8[:,::1])")
@@ -434,60 +449,42 @@ def first_moment(pose, f, weight):
 
 
 @inner
-def backward(
-    inertia, weight, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
-    pose, eta, acc, force, v,
-):
+def backward(robot, inputs, jets):
     """Wrench demanded by each frame itself: inertia minus weight minus applied loads, in world axes.
 
     F = M η' + coad(η) M η - (m c × γ; m γ) - F_load, where M holds the water carried along, which has no weight,
     and ``weight`` = (m, m c) what buoyancy leaves. :func:`project` sums them from the tips home.
     """
+    p, w = unpack(robot)
+    pose, force = w.pose, w.force
     scale = 1.0
-    if gravity_input[0] >= 0:
-        scale = inputs[gravity_input[0]]
-    gx, gy, gz = scale * gravity[0], scale * gravity[1], scale * gravity[2]
+    if p.gravity_input[0] >= 0:
+        scale = inputs[p.gravity_input[0]]
+    gx, gy, gz = scale * p.gravity[0], scale * p.gravity[1], scale * p.gravity[2]
+    falls = gx != 0.0 or gy != 0.0 or gz != 0.0
     for f in range(force.shape[0]):
-        for k in range(6):
-            force[f, k] = 0.0
-        if weight[f, 0] != 0.0 or weight[f, 1] != 0.0 or weight[f, 2] != 0.0 or weight[f, 3] != 0.0:
-            x, y, z = first_moment(pose, f, weight[f])
-            force[f, 0] -= y * gz - z * gy
-            force[f, 1] -= z * gx - x * gz
-            force[f, 2] -= x * gy - y * gx
-            force[f, 3] -= weight[f, 0] * gx
-            force[f, 4] -= weight[f, 0] * gy
-            force[f, 5] -= weight[f, 0] * gz
-        M = inertia[f]
+        g, M, demand = pose[f], p.inertia[f], _STILL
         if jets == 3 and has_inertia(M):
-            twist_to_body(pose, f, acc, f, v, 1)
-            twist_to_body(pose, f, eta, f, v, 2)
-            for i in range(6):
-                v[3, i] = (
-                    M[i, 0] * v[1, 0] + M[i, 1] * v[1, 1] + M[i, 2] * v[1, 2]
-                    + M[i, 3] * v[1, 3] + M[i, 4] * v[1, 4] + M[i, 5] * v[1, 5]
-                )
-                v[4, i] = (
-                    M[i, 0] * v[2, 0] + M[i, 1] * v[2, 1] + M[i, 2] * v[2, 2]
-                    + M[i, 3] * v[2, 3] + M[i, 4] * v[2, 4] + M[i, 5] * v[2, 5]
-                )
-            add_coad(v, 3, 1.0, v, 2, v, 4)
-            add_wrench_to_world(pose, f, v, 3, force, f)
-    for j in range(load_frame.size):
-        f = load_frame[j]
-        amount = inputs[load_input[j]]
-        if load_follows[j] == 1:
-            for k in range(6):
-                v[0, k] = -amount * load_wrench[j, k]
-            add_wrench_to_world(pose, f, v, 0, force, f)
+            demand = coact(g, inertia_wrench(M, act_back(g, six(w.eta[f])), act_back(g, six(w.acc[f]))))
+        if falls:
+            x, y, z = first_moment(pose, f, p.weight[f])
+            mass = p.weight[f, 0]
+            weight = y * gz - z * gy, z * gx - x * gz, x * gy - y * gx, mass * gx, mass * gy, mass * gz
+            demand = plus(demand, minus(weight))
+        put(force[f], demand)
+    for j in range(p.load_frame.size):
+        f, amount = p.load_frame[j], inputs[p.load_input[j]]
+        load = scaled(-amount, six(p.load_wrench[j]))
+        if p.load_follows[j] == 1:
+            add(force[f], coact(pose[f], load))
         else:
-            w = load_wrench[j]
-            p = pose[f, 3]
-            force[f, 0] -= amount * (w[0] + p[1] * w[5] - p[2] * w[4])
-            force[f, 1] -= amount * (w[1] + p[2] * w[3] - p[0] * w[5])
-            force[f, 2] -= amount * (w[2] + p[0] * w[4] - p[1] * w[3])
-            for k in range(3, 6):
-                force[f, k] -= amount * w[k]
+            add(force[f], moved(pose[f, 3], load))
+
+
+@inner
+def inertia_wrench(M, twist, rate):
+    """M η' + coad(η) M η, in axes of the frame."""
+    return plus(times(M, rate), coad(twist, times(M, twist)))
 
 
 @inner
@@ -511,13 +508,10 @@ def project(
                 before = parent
             r = register[i]
             if kind == 1:
-                wrench_to_body(pose, before, force, i + 1, v, 0)
                 phi = moment_phi[i, 0]
-                _turn_transposed(r, last, r[r.shape[0] - 1], v)
-                for slot in range(3):
-                    low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
-                    for k in range(low, high):
-                        residual[offset + first + k] += phi[k - shift] * v[1, component[first + k]]
+                moments_of = _turn_transposed(r, last, r[r.shape[0] - 1], couple_back(pose[before], six(force[i + 1])))
+                for k in range(segment[s, 4]):
+                    residual[offset + first + k] += share(phi, bend[i], k) * moments_of[component[first + k]]
             elif kind == 2:
                 wrench_to_body(pose, before, force, i + 1, v, 0)
                 dual_stumpff(r, last, 1, cs, c)
@@ -534,12 +528,9 @@ def project(
                             value = bar[m, component[first + low]]
                             for k in range(low, high):
                                 residual[offset + first + k] += phi[k - shift] * value
-            for k in range(6):
-                force[before, k] += force[i + 1, k]
+            add(force[before], six(force[i + 1]))
     if offset > 0:
-        wrench_to_body(pose, 0, force, 0, v, 0)
-        for k in range(6):
-            residual[k] += v[0, k]
+        add(residual, coact_back(pose[0], six(force[0])))
 
 
 @inner

@@ -201,7 +201,8 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
 def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
     """work.matrix = weights[0] ∂R/∂q + weights[1] ∂R/∂q' + weights[2] ∂R/∂q'', with closure rows and columns.
 
-    Behind :func:`evaluate_frames`, whose matrices are summed here. ``base_columns`` (18, 6): body variations
+    Behind :func:`evaluate_frames`, whose matrices are summed here. The arrays of the matrix must have been made
+    (:func:`elver.kernels.tree.program.with_matrix`). ``base_columns`` (18, 6): body variations
     (δζ, δη, δη') of the base per unknown of it.
     """
     p, w = unpack(robot)
@@ -215,6 +216,8 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
     )  # fmt: skip
     own_rows, own_columns = w.own_rows, w.own_columns
     offset = 6 * p.free[0]
+    if w.saved.shape[0] == 0:
+        return  # without its arrays, no matrix
     for i in range(matrix.shape[0]):
         for k in range(matrix.shape[1]):
             matrix[i, k] = 0.0

@@ -130,8 +130,8 @@ class Core:
     def _alike(self) -> Self:
         """All but the work space."""
         other = object.__new__(type(self))
-        with_work = ("work", "robot", "released", "sweep", "apart", "powers", "_power", "_rest", "_maker")
-        with_work += ("front", "mass_front")
+        with_work = {"work", "robot", "released", "sweep", "apart", "powers", "_power", "_rest", "_maker"}
+        with_work |= {"front", "mass_front"}
         # a copy first: another thread may just be adding one of these
         other.__dict__.update((name, value) for name, value in dict(vars(self)).items() if name not in with_work)
         return other

@@ -25,7 +25,8 @@ _MANY = 150
 
 
 def default_method(system: System) -> Method:
-    """Conserving(); ImplicitMidpoint() where that is not known, where a motion has no inertia, or on large trees.
+    """Conserving(); ImplicitMidpoint() where that is not known, where a motion has no inertia, or on large trees
+    that it does by the matrix.
 
     Where Conserving() is not known and a spooled tendon is wound it is GeneralizedAlpha(rho_inf=0.6).
     """

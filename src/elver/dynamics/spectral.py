@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import ActiveStress, Muscle, Pressure, SpooledTendon, Tendon
+from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.assembly import Assembly
 from elver.dynamics.core import Core
 from elver.dynamics.increments import Increments
@@ -47,7 +47,7 @@ from elver.kernels.march.memory import Scratch, Track
 from elver.kernels.terms.strain_loads import point_slopes, strain_residual, strain_tangent
 from elver.lie import so3
 from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
-from elver.rods import Law, Rod, SpaceIntegration
+from elver.rods import Rod, SpaceIntegration
 from elver.system import System
 
 __all__ = ["SpectralCore", "with_integration"]
@@ -233,14 +233,14 @@ class SpectralCore(Core):
     """
 
     def __init__(self, system: System, structure: Structure | None = None, assembly: Assembly | None = None) -> None:
-        if wet := [load.name for load in system.loads if isinstance(load, Morison | Lighthill | Buoyancy)]:
+        if wet := [one.name for one in system.loads if isinstance(one, Morison | Lighthill | Buoyancy)]:
             raise BadInput(f"{wet[0]!r}: Spectral integration knows no water; use Magnus(order=6), the default")
         if any(rod.material.mass_damping for rod in system.mechanism.rods):
             raise BadInput("mass_damping: Spectral integration does not know it; use Magnus(order=6), the default")
-        own = [rod.name for rod in system.mechanism.rods if isinstance(rod.law, Law)]
-        own += [a.name for a in (*system.actuators, *system.loads) if isinstance(a, ActiveStress | FrameLoad)]
-        if own:
-            raise BadInput(f"{own[0]!r}: Spectral integration asks no function of one's own; use Magnus(order=6)")
+        if own := [one.name for one in system.loads if isinstance(one, FrameLoad)]:
+            raise BadInput(
+                f"{own[0]!r}: Spectral integration has no frame for a load of one's own to act on; use Magnus(order=6)"
+            )
         ensure(("spectral",), "forces on strains", 5)
         self.elements, self.stations = discretise(system)
         super().__init__(system, structure, assembly)
@@ -249,6 +249,10 @@ class SpectralCore(Core):
         """R with closure rows below, (coordinates + rows,)."""
         R, _ = self._evaluate(a, u, np.zeros(3), 0, self.jets(a, u, jets))
         self._strain_residual(a, u, R)
+        if self.program.own_input.size:
+            self.work.residual[:] = 0.0
+            entry.own_stresses(self.robot, np.ascontiguousarray(a.q), u, 0)
+            R += self.work.residual
         return R
 
     def base_wrench(self, a: Arrays, u: Array) -> Array:
@@ -267,6 +271,8 @@ class SpectralCore(Core):
             p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, a.q, a.multipliers, u,
             work.vector, work.hessian6, work.slope,
         )  # fmt: skip
+        if p.own_input.size:
+            entry.own_slopes(self.robot, np.ascontiguousarray(a.q), u)
         strain_tangent(
             self.coordinates - self.n, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.friction, p.stop,
             p.rotor, p.point_block, p.point_phi, p.point_bend, p.tendon_row, a.q, w, jets, work.slope,
@@ -290,9 +296,7 @@ class SpectralCore(Core):
         self._at = Arrays(base.copy(), twist.copy(), q.copy(), multipliers.copy())
         self.work.residual[:] = self.residual(self._at, u, jets)
 
-    def _fill_matrix(
-        self, _: Any, q: Array, multipliers: Array, u: Array, columns: Array, w: Array, jets: int
-    ) -> None:
+    def _fill_matrix(self, _: Any, q: Array, multipliers: Array, u: Array, columns: Array, w: Array, jets: int) -> None:
         """Weighted tangent at the last residual, with any body variations (δζ, δη, δη̇) of the base as columns."""
         units = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         if not self.system.free:

@@ -15,7 +15,6 @@ from elver.errors import BadInput
 from elver.integrators.live import LiveRobot, Snapshot
 from elver.viz.browser.plots import ScrollingPlot
 from elver.viz.browser.server import Served, paragraph
-from elver.viz.browser.shapes import MEASURES
 from elver.viz.browser.stage import Place, Stage, actors_of, rgb
 from elver.viz.style import COLOURS
 
@@ -103,7 +102,7 @@ class LiveView(Served):
 
     def _add_look(self, gui: Any) -> None:
         robot = self.robot
-        self.measure = gui.add_dropdown("colour", (*MEASURES, "none"), initial_value="curvature")
+        self.measure = gui.add_dropdown("colour", (*self.stage.measures, "none"), initial_value="curvature")
         self.measure.on_update(lambda _: self.stage.choose(self.measure.value))
         self.frames = gui.add_checkbox("frames", False)
         self.frames.on_update(lambda _: self.stage.show_frames(self.frames.value))

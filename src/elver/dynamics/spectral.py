@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import ActiveStress
 from elver.dynamics.assembly import Assembly
 from elver.dynamics.cascade import Fields, fields_of, turn
 from elver.dynamics.collocation import Collocation, Element, discretise
@@ -45,7 +44,6 @@ from elver.kernels.build.warmup import ensure
 from elver.kernels.march.memory import Scratch, Track
 from elver.kernels.terms.strain_loads import point_slopes, strain_residual, strain_tangent
 from elver.lie import so3
-from elver.rods import Law
 from elver.system import System
 
 __all__ = ["SpectralCore"]
@@ -70,14 +68,14 @@ class SpectralCore(Core):
     """
 
     def __init__(self, system: System, structure: Structure | None = None, assembly: Assembly | None = None) -> None:
-        if wet := [load.name for load in system.loads if isinstance(load, Morison | Lighthill | Buoyancy)]:
+        if wet := [one.name for one in system.loads if isinstance(one, Morison | Lighthill | Buoyancy)]:
             raise BadInput(f"{wet[0]!r}: Spectral integration knows no water; use Magnus(order=6), the default")
         if any(rod.material.mass_damping for rod in system.mechanism.rods):
             raise BadInput("mass_damping: Spectral integration does not know it; use Magnus(order=6), the default")
-        own = [rod.name for rod in system.mechanism.rods if isinstance(rod.law, Law)]
-        own += [a.name for a in (*system.actuators, *system.loads) if isinstance(a, ActiveStress | FrameLoad)]
-        if own:
-            raise BadInput(f"{own[0]!r}: Spectral integration asks no function of one's own; use Magnus(order=6)")
+        if own := [one.name for one in system.loads if isinstance(one, FrameLoad)]:
+            raise BadInput(
+                f"{own[0]!r}: Spectral integration has no frame for a load of one's own to act on; use Magnus(order=6)"
+            )
         ensure(("spectral",), "forces on strains", 5)
         self.elements, self.stations = discretise(system)
         super().__init__(system, structure, assembly)
@@ -86,6 +84,10 @@ class SpectralCore(Core):
         """R with closure rows below, (coordinates + rows,)."""
         R, _ = self._evaluate(a, u, np.zeros(3), 0, self.jets(a, u, jets))
         self._strain_residual(a, u, R)
+        if self.program.own_input.size:
+            self.work.residual[:] = 0.0
+            entry.own_stresses(self.robot, np.ascontiguousarray(a.q), u, 0)
+            R += self.work.residual
         return R
 
     def base_wrench(self, a: Arrays, u: Array) -> Array:
@@ -104,6 +106,8 @@ class SpectralCore(Core):
             p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, a.q, a.multipliers, u,
             work.vector, work.hessian6, work.slope,
         )  # fmt: skip
+        if p.own_input.size:
+            entry.own_slopes(self.robot, np.ascontiguousarray(a.q), u)
         strain_tangent(
             self.coordinates - self.n, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.friction, p.stop,
             p.rotor, p.point_block, p.point_phi, p.point_bend, p.tendon_row, a.q, w, jets, work.slope,

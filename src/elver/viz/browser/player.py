@@ -165,8 +165,9 @@ class Player(Served):
         self.trailing = gui.add_checkbox("trails", True)
         self.trailing.on_update(lambda _: self._drawn.clear())
         self.follow = gui.add_checkbox("camera follows", False)
-        known = any(r.q is not None for r in self.recordings)
-        self.measure = gui.add_dropdown("colour", (*(MEASURES if known else ("curvature",)), "none"))
+        known = [one.measures for r, one in zip(self.recordings, self.stages, strict=True) if r.q is not None]
+        shared = [name for name in MEASURES if all(name in own for own in known)] if known else ["curvature"]
+        self.measure = gui.add_dropdown("colour", (*shared, "none"))
         self.measure.on_update(lambda _: self._choose())
         self.frames = gui.add_checkbox("frames", False)
         self.frames.on_update(lambda _: self._show_frames())

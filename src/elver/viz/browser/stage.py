@@ -155,6 +155,11 @@ class Stage:
 
     # Moving -------------------------------------------------------------------------------------------------
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Measures that all rods have."""
+        return tuple(name for name in MEASURES if all(name in skin.measures for skin in self._skins.values()))
+
     def choose(self, measure: str) -> None:
         """Colour rods by a measure, or by "none"."""
         self.measure, self.colours = measure, None

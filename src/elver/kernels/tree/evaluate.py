@@ -44,7 +44,7 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         )
     if robot[0] != 0:
         more_residual(robot[0])(robot, base, multipliers, inputs, asked)
-    project(robot)
+    project(robot, w.register, w.pose, w.force, residual)
     strain_residual(
         offset, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop, p.rotor,
         p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi, p.point_bend, p.point_rest,

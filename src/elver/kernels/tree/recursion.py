@@ -404,13 +404,13 @@ def inertia_wrench(M, twist, rate):
 
 
 @inner
-def project(robot):
-    """Sum the wrenches from the tips to the base and add their work on the coordinates to work.residual.
+def project(robot, register, pose, force, out):
+    """Sum the wrenches from the tips to the base and add their work on the coordinates, at these registers and poses.
 
     Each interval projects by reverse accumulation through T(-Ψ) and the Lie polynomial: no columns are formed.
     """
     p, w = unpack(robot)
-    segment, component, force, bar = p.segment, p.component, w.force, w.adjoint
+    segment, component, bar = p.segment, p.component, w.adjoint
     offset = 6 * p.free[0]
     for s in range(segment.shape[0] - 1, -1, -1):
         start, first, kind = segment[s, START], offset + segment[s, FIRST], segment[s, KIND]
@@ -420,11 +420,11 @@ def project(robot):
             before = i
             if i == start:
                 before = segment[s, PARENT]
-            r, bend, g, f = w.register[i], p.bend[i], w.pose[before], six(force[i + 1])
+            r, bend, g, f = register[i], p.bend[i], pose[before], six(force[i + 1])
             if kind == TURNING:
                 couple = _turn_transposed(r, 3 * last, r[r.shape[0] - 1], couple_back(g, f))
                 for k in range(segment[s, COORDINATES]):
-                    w.residual[first + k] += share(p.phi[i, 0], bend, k) * couple[component[first - offset + k]]
+                    out[first + k] += share(p.phi[i, 0], bend, k) * couple[component[first - offset + k]]
             elif kind != OFFSET:
                 dual_stumpff(r, 3 * last, 1, w.stumpff, w.scalar)
                 for j in range(last):
@@ -438,10 +438,10 @@ def project(robot):
                         if low < high:
                             value = bar[m, component[first - offset + low]]
                             for k in range(low, high):
-                                w.residual[first + k] += phi[k - shift] * value
+                                out[first + k] += phi[k - shift] * value
             add(force[before], f)
     if offset > 0:
-        add(w.residual, coact_back(w.pose[0], six(force[0])))
+        add(out, coact_back(pose[0], six(force[0])))
 
 
 @inner

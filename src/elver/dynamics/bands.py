@@ -60,7 +60,7 @@ def windows(functions: Sequence[Near], starts: Sequence[int]) -> tuple[Ints, Arr
 
 def stacked(tables: Sequence[Array], rows: int, least: Sequence[int]) -> Array:
     """Tables of rows one below the other, (rows, ...), all padded with zeros to the largest, ``least`` if none is."""
-    shape = np.max([tuple(least), *(table.shape[1:] for table in tables)], axis=0)
+    shape = [max(sizes) for sizes in zip(least, *(table.shape[1:] for table in tables), strict=True)]
     found, first = np.zeros((rows, *shape)), 0
     for table in tables:
         found[(slice(first, first + len(table)), *(slice(size) for size in table.shape[1:]))] = table

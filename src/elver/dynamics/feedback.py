@@ -21,6 +21,7 @@ from elver.dynamics.states import Arrays
 from elver.environment import Feedback, JointFeedback
 from elver.kernels.build import entry
 from elver.kernels.build.calls import Calls
+from elver.kernels.build.plain import InPython
 from elver.kernels.march import explicit
 from elver.kernels.march.memory import Scratch, Track
 from elver.kernels.tree import articulated
@@ -127,7 +128,8 @@ class FeedbackCore(Core):
         run, accelerations = entry.as_python(explicit.march_explicit), entry.as_python(articulated.accelerations)
         calls = Calls(self.fill_residual, 0, 0, 0, 0)
         views = calls, scratch.iteration, scratch.march, scratch.place, track
-        return int(run(accelerations, (self.program, self.work), views, self.sweep, stages))
+        robot = InPython((self.program, self.work), self.robot)
+        return int(run(accelerations, robot, views, self.sweep, stages))
 
     def path_of(self, frame: int) -> NDArray[np.int64]:
         """Unknowns that move a frame, in the order of its columns."""

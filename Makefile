@@ -15,23 +15,29 @@ JOBS   ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser lint bench docs clean
+.PHONY: help setup demo test pytest browser lint bench docs clean
 
 help:
 	@sed -n 's/^# \{0,1\}//; 1,6p' Makefile
 
 setup: $(VENV)/.ready-dev
 
-# Stamps are written last: an interrupted step starts again. Bytecode is made of what is imported, not of all there is.
+# An environment with elver and some extras.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+  "elver needs Python 3.11 or newer, found %d.%d; try: make PYTHON=python3.11 $(MAKECMDGOALS)" % sys.version_info[:2])'
+$(PYTHON) -m venv $(VENV)
+$(PIP) install --quiet --editable '.[$(1)]'
+endef
+
+# Stamps are written last: an interrupted step starts again. What developers need holds all that users do.
 $(VENV)/.ready: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
-	  "elver needs Python 3.11 or newer, found %d.%d; try: make PYTHON=python3.11 $(MAKECMDGOALS)" % sys.version_info[:2])'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --editable '.[view]'
+	$(call install,view)
 	@touch $@
 
-$(VENV)/.ready-dev: $(VENV)/.ready
-	$(PIP) install --quiet --editable '.[dev]'
+$(VENV)/.ready-dev: pyproject.toml
+	$(call install,dev)
+	@touch $(VENV)/.ready
 	$(BIN)/elver warmup
 	@touch $@
 
@@ -60,7 +66,12 @@ browser:
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
 	else echo "no chromium here: the tests of the page are skipped (apt-get install chromium)"; fi
 
-test: lint browser
+# Installing waits for the network, mypy takes one core: what can run beside them does.
+test:
+	@$(MAKE) --no-print-directory -j 2 setup browser
+	@$(MAKE) --no-print-directory -j 2 lint pytest
+
+pytest: setup
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --durations=20
 
 bench: setup

@@ -14,6 +14,9 @@ import elver as ev
 from elver.dynamics.core import core
 from elver.dynamics.states import arrays
 from elver.kernels.twin.tree import twin_residual, twin_tangent
+from elver.viz.history import cast_of
+from elver.viz.measures import RodMeasures
+from elver.viz.reports.robot import measures_of
 
 E, G, RADIUS, LENGTH = 1.0e6, 3.5e5, 8e-3, 0.4
 AREA, I = np.pi * RADIUS**2, np.pi * RADIUS**4 / 4.0
@@ -446,13 +449,35 @@ def test_designs_share_a_structure_and_functions_do_not():
         ev.values_of(structure, _loaded(ev.Law(linear, H)))
 
 
-def test_methods_that_know_the_diagonal_law_alone_say_so():
-    system = _loaded(ev.FullLaw(np.diag(H)))
-    with pytest.raises(ev.BadInput, match="rod 'arm' has a FullLaw"):
-        ev.rod_equilibrium(system)
-    system = clamped(arm(ev.Law(linear, H), integration=ev.Spectral()))
-    with pytest.raises(ev.BadInput, match="Spectral integration asks no function"):
-        ev.equilibrium(system)
+def test_what_knows_no_function_of_ones_own_says_so():
+    rod = arm(ev.Law(linear, H), integration=ev.Spectral())
+    push = ev.FrameLoad((rod, "tip"), lambda g, eta, amount, parameters, wrench: None, name="push")
+    with pytest.raises(ev.BadInput, match="'push': Spectral integration has no frame for a load"):
+        ev.equilibrium(clamped(rod, loads=[push]))
+
+
+def test_colours_tell_what_a_law_says():
+    """Of a law no fibre is known; moment and force are those of the closed form, and of a linear rod E I kappa."""
+    a, bend = 0.01, 8.0
+    s = np.linspace(0.0, LENGTH, 5)
+    for law, moment in ((ev.Law(stiffening, (*H, a)), EI * bend * (1.0 + a * bend**2)), (None, EI * bend)):
+        rod = arm(law, basis=ev.Legendre(bending=1, stretch=1))
+        shown, q = RodMeasures(rod, s), np.zeros((2, rod.n))
+        q[:, rod.coordinate_names.index("K_z[0]")], q[:, rod.coordinate_names.index("G_x[0]")] = bend, 0.02
+        np.testing.assert_allclose(shown("moment", q), moment)
+        np.testing.assert_allclose(shown("force", q), 0.02 * EA)
+        assert ("stress" in shown.names) == (law is None)
+    with pytest.raises(ev.BadInput, match="has a Law, which says what the section bears and not which fibre"):
+        RodMeasures(arm(ev.Law(linear, H)), s)("stress", np.zeros(18))
+
+
+def test_a_report_of_a_law_of_ones_own_tells_its_resultants():
+    system = _loaded(ev.Law(stiffening, (*H, 0.01)))
+    run = ev.simulate(system, duration=0.05, step=5e-3)
+    cast = cast_of(run)
+    told, values = measures_of(cast, np.arange(3), [np.tile(np.eye(3), (3, len(cast.rods[0].s), 1, 1))], run, system)
+    assert [one["name"] for one in told] == ["curvature", "strain", "moment", "force"]
+    assert len(values) == 4
 
 
 def test_files(tmp_path):

@@ -214,8 +214,7 @@ def _modes(task: _Task, guess: Guess, **options: Any) -> RodShape:
     on = rod.grid.weights > 0.0
     points, weights = rod.grid.s[on], rod.grid.weights[on]
     sections, along = problem.at(points), strain(points)
-    change = (along - sections.rest_strain)[:, free]
-    density = 0.5 * np.sum(sections.stiffness[:, free] * change**2, axis=1) + sections.actuation_energy(along)
+    density = sections.elasticity(along)[2] + sections.actuation_energy(along)
     at = np.array([found.pose(rod, float(point)) for point in points])
     energy = float(weights @ (density + sections.load_energy(at)))
     energy -= float(problem.tip_wrench.dead[3:] @ g[-1, :3, 3] + problem.base_wrench.dead[3:] @ g[0, :3, 3])

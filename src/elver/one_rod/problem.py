@@ -2,11 +2,12 @@
 
 A :class:`System` of one rod becomes functions of the arc length s, without strain modes:
 
-    minimise ∫ ½ (ξ-ξ₀)ᵀ𝓗(ξ-ξ₀) + (energy of actuators and loads) ds   subject to g′ = g ξ̂, ξ = ξ₀ + B u(s)
+    minimise ∫ W(ξ-ξ₀) + (energy of actuators and loads) ds   subject to g′ = g ξ̂, ξ = ξ₀ + B u(s)
 
-(OCP1 of F. Boyer et al. 2023, eq. 18; F. Blumentals 2017, section 5). What is left out of B keeps its rest value.
+(OCP1 of F. Boyer et al. 2023, eq. 18; F. Blumentals 2017, section 5), W the energy of the section law, ½ εᵀ𝓗ε where it
+is linear. What is left out of B keeps its rest value.
 
-    Λ = Λ_act(s, ξ) + 𝓗(ξ-ξ₀),   Λ_act = Σ T (D × c; c)/|c| + muscles,   c = Γ + K × D + D′
+    Λ = Λ_act(s, ξ) + ∂W/∂ε,   Λ_act = Σ T (D × c; c)/|c| + muscles,   c = Γ + K × D + D′
     F̄ = 𝓜 (0; Rᵀγ) + Σ densities,   Λ(L) = F_tip,   Λ(0) = -F_base
 
 Six-vectors are angular first, in the axes of the section. Every function of s is vectorised: s (n,) in m. At an end of
@@ -31,7 +32,7 @@ from elver.guards import check_system
 from elver.kernels.twin.tendon import pull_of_tendon, stiffening_of_tendon, stretch_of_tendon
 from elver.lie import se3, so3
 from elver.mechanism import Clamped, Driven, Fixed, Floating, Frame, Hold, Joint, Spherical
-from elver.rods import Rod
+from elver.rods import Rod, SectionLaw
 from elver.rods.fields import arc_lengths
 from elver.statics.moving import STILL
 from elver.system import Inputs, System
@@ -138,6 +139,7 @@ class Sections:
     """Paths of the tendons, (n, tendons, 3), with D′ in ``D_prime`` and where they act in ``here`` (n, tendons)."""
     D_prime: Array
     here: Array
+    law: SectionLaw | None = None
 
     @property
     def pulled(self) -> bool:
@@ -169,11 +171,28 @@ class Sections:
         return stress, slope
 
     def stress(self, xi: Array) -> tuple[Array, Array]:
-        """Λ_act + 𝓗(ξ-ξ₀) (n, 6) and its slope (n, 6, 6) with ξ; only free strains have a law, see ``component``."""
+        """Λ_act + ∂W/∂ε (n, 6) and its slope (n, 6, 6) with ξ; only free strains have a law, see ``component``."""
         stress, slope = self.actuation(xi)
-        k = np.arange(6)
-        slope[:, k, k] += self.stiffness
-        return stress + self.stiffness * (xi - self.rest_strain), slope
+        elastic, more, _ = self.elasticity(xi)
+        return stress + elastic, slope + more
+
+    def elasticity(self, xi: Array) -> tuple[Array, Array, Array]:
+        """What the section law says at the strains ``xi`` (n, 6): stress (n, 6), slope (n, 6, 6), energy W (n,) [J/m].
+
+        Strains that are not free have none.
+        """
+        strain = np.zeros_like(xi)
+        free = list(self.component)
+        strain[:, free] = (xi - self.rest_strain)[:, free]
+        if self.law is not None:
+            return self.law.elasticity(self.s, strain)
+        stress, slope = self.stiffness * strain, np.zeros((*xi.shape, 6))
+        slope[:, range(6), range(6)] = self.stiffness
+        return stress, slope, 0.5 * np.sum(stress * strain, axis=1)
+
+    def rest_stiffness(self) -> Array:
+        """𝓗 (n, 6, 6): the slope of the section law at rest."""
+        return self.elasticity(self.rest_strain)[1]
 
     def actuation_energy(self, xi: Array) -> Array:
         """Energy of actuators per metre at the strains ``xi``: Σ T |c| + Λ_muscleᵀ(ξ-ξ₀), (n,) [J/m].
@@ -211,6 +230,7 @@ class RodProblem:
 
     Units: ``length`` [m]; ``stiffness`` [N m², N], ``rest_strain`` [1/m, m/m], ``inertia`` [kg m, kg/m] (n, 6);
     ``gravity`` (3,) [m/s²] in world axes; ``muscle`` (n, 6) [N m, N]; ``breaks`` [m]: where a field jumps.
+    ``law`` is the section law where it is not the linear one of ``stiffness``, then the diagonal of its slope at rest.
     ``component``: the free strains among K_x, K_y, K_z, Γ_x, Γ_y, Γ_z (0 to 5). ``closed``: a ring, whose tip is held
     where its base is. ``mass_damping`` α [1/s]: a load -α 𝓜 η per length, in motion.
     """
@@ -232,6 +252,7 @@ class RodProblem:
     closed: bool = False
     mass_damping: float = 0.0
     name: str = "rod"
+    law: SectionLaw | None = None
 
     def __post_init__(self) -> None:
         positive("length", self.length, "m")
@@ -275,11 +296,6 @@ class RodProblem:
         :class:`BadInput` says what does not fit a single rod along its length.
         """
         rod = _only_rod(check_system("a rod problem", system))
-        if rod.law is not None:
-            raise BadInput(
-                f"rod {rod.name!r} has a {type(rod.law).__name__}: methods along one rod know the diagonal law of "
-                f"section and material alone; {_OTHERWISE}"
-            )
         u = system.input_vector(system.signals(inputs), time)
         value = {id(part): float(u[k]) for k, part in enumerate(system.channels)}
         breaks: set[float] = set(rod.piece_ends[1:-1])
@@ -331,6 +347,7 @@ class RodProblem:
             closed=closed,
             mass_damping=rod.mass_damping,
             name=rod.name,
+            law=rod.law,
         )
 
     def with_(self, **changes: Any) -> RodProblem:
@@ -390,6 +407,7 @@ class RodProblem:
             D=np.stack([p[0] for p in pulls], axis=1) if pulls else np.zeros((n, 0, 3)),
             D_prime=np.stack([p[1] for p in pulls], axis=1) if pulls else np.zeros((n, 0, 3)),
             here=np.stack([p[2] for p in pulls], axis=1) if pulls else np.zeros((n, 0), dtype=bool),
+            law=self.law,
         )
 
     def actuation(self, s: ArrayLike, xi: ArrayLike) -> tuple[Array, Array]:

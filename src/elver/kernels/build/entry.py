@@ -29,6 +29,8 @@ __all__ = [
     "calls_of",
     "march_explicit",
     "move_nodes",
+    "own_slopes",
+    "own_stresses",
     "observe_states",
     "section_strains",
     "settle",
@@ -166,6 +168,16 @@ def observe_states(*arguments: Any) -> None:
     _later("observe", "tree.observe.observe")(*arguments)
 
 
+def own_stresses(*arguments: Any) -> None:
+    """:func:`elver.kernels.terms.own_functions.own_stresses`."""
+    load("terms.own_functions.own_stresses").call(*arguments)
+
+
+def own_slopes(*arguments: Any) -> None:
+    """:func:`elver.kernels.terms.own_functions.own_slopes`."""
+    load("terms.own_functions.own_slopes").call(*arguments)
+
+
 def shoot_segments(*arguments: Any) -> None:
     """:func:`elver.kernels.one_rod.shoot.shoot`."""
     _later("shoot", "one_rod.shoot.shoot")(*arguments)
@@ -182,18 +194,18 @@ def shoot_statics(*arguments: Any) -> None:
 
 
 def carry_columns(*arguments: Any) -> None:
-    """:func:`elver.kernels.one_rod.static_shoot.carry_columns`."""
-    _later("shoot", "one_rod.static_shoot.carry_columns")(*arguments)
+    """:func:`elver.kernels.one_rod.nodes.carry_columns`."""
+    _later("shoot", "one_rod.nodes.carry_columns")(*arguments)
 
 
 def join_segments(*arguments: Any) -> None:
-    """:func:`elver.kernels.one_rod.static_shoot.join_segments`."""
-    _later("shoot", "one_rod.static_shoot.join_segments")(*arguments)
+    """:func:`elver.kernels.one_rod.nodes.join_segments`."""
+    _later("shoot", "one_rod.nodes.join_segments")(*arguments)
 
 
 def move_nodes(*arguments: Any) -> None:
-    """:func:`elver.kernels.one_rod.static_shoot.move_nodes`."""
-    _later("shoot", "one_rod.static_shoot.move_nodes")(*arguments)
+    """:func:`elver.kernels.one_rod.nodes.move_nodes`."""
+    _later("shoot", "one_rod.nodes.move_nodes")(*arguments)
 
 
 @cache

@@ -6,6 +6,7 @@ axes. A named tuple of arrays is a :class:`Record`; a :class:`Signature` among t
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -64,6 +65,6 @@ def record_of(value: Any) -> Record:
 
 
 def signature_of(text: str) -> Signature:
-    """From ``"void(f8[:,::1], i8)"``."""
-    result, _, arguments = text.removesuffix(")").rpartition("(")
-    return Signature(result, tuple(one for one in arguments.split(", ") if one))
+    """From ``"void(f8[:,::1], UniTuple(f8, 6))"``."""
+    result, arguments = re.fullmatch(r"(\w+(?:\([^()]*\))?)\((.*)\)", text).groups()  # type: ignore[union-attr]
+    return Signature(result, tuple(re.findall(r"\w+\([^()]*\)|\w+\[[^]]*\]|\w+", arguments)))

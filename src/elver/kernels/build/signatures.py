@@ -81,22 +81,18 @@ SIGNATURES: dict[str, Signature] = {
     "march.conserving.residual_of_motion": STAGE,
     "march.conserving.tangent_of_motion": STAGE,
     "march.explicit.march_explicit": Signature(INT, (_ACCELERATIONS, I1, I1, _SWEEP, INT)),
-    "one_rod.shoot.shoot": Signature(
-        VOID, (INT, FLOAT, INT, INT, FLOAT, F1, F1, F3, F4, F3, F1, F2, F3, F3, F2, F2, F3)
-    ),
-    "one_rod.static_shoot.static_shoot": Signature(
-        VOID, (INT, INT, INT, INT, INT, FLOAT, F1, F1, F3, F4, F3, F2, F3, F3, F2, F3)
-    ),
-    "one_rod.static_shoot.carry_columns": Signature(VOID, (F3, F2, F3)),
-    "one_rod.static_shoot.join_segments": Signature(VOID, (F2, F2, F1, F3, F2, F3, F3, F1)),
-    "one_rod.static_shoot.move_nodes": Signature(VOID, (F2, F2, F1, F2, F1)),
+    "one_rod.shoot.shoot": Signature(VOID, (I1, INT, F2, F3, F3)),
+    "one_rod.static_shoot.static_shoot": Signature(VOID, (I1, INT, F2, F3, F3)),
+    "one_rod.nodes.carry_columns": Signature(VOID, (F3, F2, F3)),
+    "one_rod.nodes.join_segments": Signature(VOID, (F2, F2, F1, F3, F2, F3, F3, F1)),
+    "one_rod.nodes.move_nodes": Signature(VOID, (F2, F2, F1, F2, F1)),
     "tree.repeat.repeat_residual": Signature(VOID, (RESIDUAL, *RESIDUAL.arguments, INT)),
     "tree.repeat.repeat_tangent": Signature(VOID, (FRAMES, MATRIX, I1, F2, F2, F1, F1, F2, F1, INT, INT)),
     "tree.repeat.repeat_accelerations": Signature(VOID, (_ACCELERATIONS, *_ACCELERATIONS.arguments, INT)),
     "terms.strain_loads.strain_residual": _by_name(strain_residual),
     "terms.strain_loads.strain_tangent": _by_name(strain_tangent),
     "terms.strain_loads.point_slopes": _by_name(point_slopes),
-    "one_rod.section.section_strains": Signature(VOID, (FLOAT, FLOAT, F1, F2, F3, F2, F2, F3)),
+    "one_rod.section.section_strains": Signature(VOID, (I1, FLOAT, F3)),
 }  # fmt: skip
 
 

@@ -47,8 +47,8 @@ GROUPS = {
         "march.step_residual.start_step",
     ),
     "shoot": (
-        "one_rod.shoot.shoot", "one_rod.static_shoot.static_shoot", "one_rod.static_shoot.carry_columns",
-        "one_rod.static_shoot.join_segments", "one_rod.static_shoot.move_nodes", "one_rod.section.section_strains",
+        "one_rod.shoot.shoot", "one_rod.static_shoot.static_shoot", "one_rod.nodes.carry_columns",
+        "one_rod.nodes.join_segments", "one_rod.nodes.move_nodes", "one_rod.section.section_strains",
     ),
     "repeat": ("tree.repeat.repeat_residual", "tree.repeat.repeat_tangent", "tree.repeat.repeat_accelerations"),
     "explicit": ("march.explicit.march_explicit",),

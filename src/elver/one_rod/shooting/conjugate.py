@@ -15,7 +15,7 @@ al. 2023, remark 1); clamped-free it is swept from the free end, where ΔΛ = �
 
 Points are counted with their multiplicity by the angles of the plane: Y = (cos θ_j, sin θ_j) in suitable axes, θ_j
 passes π/2 (V. I. Arnold, Funct. Anal. Appl. 1, 1967). Held components yield like springs of 10⁸ EI/L: it keeps apart
-what an inextensible straight rod cannot do at all. Legendre's condition is 𝓗̌ = Bᵀ(𝓗 + ∂Λ_act/∂ξ)B > 0 at every s.
+what an inextensible straight rod cannot do at all. Legendre's condition is 𝓗̌ = Bᵀ(∂²W/∂ε² + ∂Λ_act/∂ξ)B > 0 at every s.
 
 Theory: docs/theory/optimal-control.md, eq. (canonical), (index).
 """
@@ -70,7 +70,7 @@ class ConjugatePoints:
     neutral: bool
     """True when some motion is resisted by nothing: the solution is one of a family, or critical."""
     legendre: float
-    """Smallest eigenvalue of 𝓗̌ along the rod, in units of the elastic stiffness alone: 1 without tendons."""
+    """Smallest eigenvalue of 𝓗̌ along the rod, in units of the stiffness at rest: 1 of a linear law without tendons."""
 
     @property
     def first(self) -> float | None:
@@ -326,11 +326,12 @@ def _stiffness(Y: Array) -> Array:
 
 
 def _legendre(found: RodSolution) -> float:
-    """Smallest eigenvalue of 𝓗̌ relative to 𝓗."""
+    """Smallest eigenvalue of 𝓗̌ relative to 𝓗, the slope of the law at rest."""
     problem = found.problem
     free = list(problem.component)
     s = np.clip(found.s, 1e-9 * problem.length, (1.0 - 1e-9) * problem.length)
     sections = problem.at(s)
-    slope = sections.stress(found.xi)[1][np.ix_(range(s.size), free, free)]
-    root = 1.0 / np.sqrt(sections.stiffness[:, free])
-    return float(np.min(np.linalg.eigvalsh(root[:, :, None] * slope * root[:, None, :])))
+    rows = np.ix_(range(s.size), free, free)
+    slope, rest = sections.stress(found.xi)[1][rows], sections.rest_stiffness()[rows]
+    root = np.linalg.inv(np.linalg.cholesky(rest))
+    return float(np.min(np.linalg.eigvalsh(root @ slope @ np.swapaxes(root, 1, 2))))

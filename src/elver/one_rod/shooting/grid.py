@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from elver.environment import Lighthill
 from elver.errors import BadInput
 from elver.kernels.build import entry
+from elver.kernels.one_rod.views import HYBRID, motion_for, section_for, table
 from elver.lie import se3
 from elver.one_rod.problem import RodProblem
-from elver.one_rod.shooting.static_flow import tendon_table
+from elver.one_rod.shooting.static_flow import rod_of, tendon_table
 from elver.one_rod.shooting.time_scheme import Rates
 from elver.rods import Rod
 from elver.system import Inputs, System
@@ -40,11 +41,14 @@ class RodGrid:
         self.h = L / (segments * steps)
         self.s = (np.arange(segments)[:, None] * steps + 0.5 * np.arange(2 * steps + 1)) * self.h
         flat = self.s.ravel()
-        self.at = np.zeros((segments, 2 * steps + 1, 55))
-        self._put(0, self.problem.stiffness(flat))
-        self.at[:, :, :6][self.at[:, :, :6] == 0.0] = 1.0
-        self._put(6, self.problem.rest_strain(flat))
-        self._xi = self.at[:, :, 6:12].copy()  # strains found last: where Newton starts at each section
+        at = np.zeros((flat.size, 55))
+        sections = self.problem.at(flat)
+        at[:, :6], at[:, 6:12] = sections.stiffness, sections.rest_strain
+        at[:, :6][at[:, :6] == 0.0] = 1.0
+        # the strains of this rod are those found last: where Newton starts at each section
+        self._rod = rod_of(self.problem, sections, (segments, 2 * steps + 1), (at, tendon_table(sections)))
+        self._rod.how[HYBRID], self._rod.step[:] = hybrid, self.h
+        self.at, self._section, self._scratch = self._rod.at, section_for(), motion_for(1)
         inertia = np.asarray(self.problem.inertia(flat))
         self._put(48, inertia[:, 3:4])
         self.tail = np.zeros(6)
@@ -53,8 +57,7 @@ class RodGrid:
             inertia = inertia + np.stack([added[:, 2], *(0.0 * added.T[:3]), added[:, 0], added[:, 1]], axis=1)
             self.tail = np.array([added[-1, 2], 0.0, 0.0, 0.0, added[-1, 0], added[-1, 1]])
         self._put(18, inertia)
-        self.active = np.zeros(6)
-        self.active[list(self.problem.component)] = 1.0
+        self.active = self._rod.active
         self.damping = self.rod.material.damping
         self.bending = self.problem.bending_stiffness
         self.unit = np.concatenate([np.ones(3), np.full(3, L)])  # of a twist, in rad/s
@@ -74,7 +77,8 @@ class RodGrid:
         self._put(12, self.sections.muscle)
         self._put(36, self.sections.dead)
         self._put(49, self.sections.follower)
-        self.pulls = tendon_table(self.sections).reshape(self.segments, 2 * self.steps + 1, -1, 10)
+        pulls = tendon_table(self.sections).reshape(self.segments, 2 * self.steps + 1, -1, 10)
+        self._rod = self._rod._replace(pulls=pulls)
         return problem
 
     def stress(self, strain: Array) -> Array:
@@ -88,14 +92,15 @@ class RodGrid:
         Y, slope = path[:, :, 24:30], path[:, :, 30:36]
         stress[:, ::2] = Y
         stress[:, 1::2] = 0.5 * (Y[:, :-1] + Y[:, 1:]) + self.h / 8.0 * (slope[:, :-1] - slope[:, 1:])
-        at = self.at
-        stress -= scheme[2] * at[:, :, :6] * at[:, :, 24:30]
-        xi, n = self._xi.copy(), self.s.size
-        entry.section_strains(
-            1.0 + scheme[2] * scheme[0], self.problem.length, self.active, at.reshape(n, -1),
-            self.pulls.reshape(n, -1, 10), stress.reshape(n, 6), xi.reshape(n, 6), np.zeros((3, 6, 6)),
-        )  # fmt: skip
-        return np.asarray(self.active * (xi - at[:, :, 6:12]))
+        rates = self.at[:, :, 24:30]
+        if self.problem.law is None:
+            stress -= scheme[2] * self.at[:, :, :6] * rates
+        else:
+            H = self._rod.stiffness.reshape(*rates.shape, 6)
+            stress -= scheme[2] * np.einsum("mpik,mpk->mpi", H, rates)
+        rod = self._rod._replace(strains=self._rod.strains.copy())
+        entry.section_strains(table(rod, self._section), 1.0 + scheme[2] * scheme[0], stress)
+        return np.asarray(self.active * (rod.strains - self.at[:, :, 6:12]))
 
     def strain_field(self, q: Array) -> Array:
         """B Φ(s) q of coordinates of the rod, on the grid."""
@@ -132,11 +137,11 @@ class RodGrid:
         """Shoot over all segments: ``ends`` and ``variation`` in place; path (segments, steps + 1, 36)."""
         path = np.zeros((self.segments, self.steps + 1, 36))
         columns = np.zeros((self.segments, 24, 1)) if variation is None else variation
-        entry.shoot_segments(
-            self.steps, self.h, int(variation is not None), int(self.hybrid), self.problem.length, self.active, scheme,
-            self.at, self.pulls, self._xi, np.asarray(gravity, dtype=float), ends, columns, path,
-            np.zeros((18, 30)), np.zeros((4, 30)), np.zeros((5, 24, columns.shape[2])),
-        )  # fmt: skip
+        if columns.shape[2] != self._scratch.trial.shape[2]:
+            self._scratch = motion_for(columns.shape[2])
+        self._rod.scheme[:], self._rod.gravity[:] = scheme, gravity
+        rod = table(self._rod, self._section, self._scratch)
+        entry.shoot_segments(rod, int(variation is not None), ends, columns, path)
         return path
 
     def kinematics(self, g: Array, eta: Array, eta_dot: Array, strain: Array, rates: Rates) -> Array:

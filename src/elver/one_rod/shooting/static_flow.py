@@ -1,6 +1,6 @@
 """The differential equations of a rod in balance along s, integrated over segments with their tangents, for shooting.
 
-    g′ = g ξ̂,   Λ′ = ad(ξ)ᵀΛ - F̄,   BᵀΛ = Bᵀ(Λ_act(ξ) + 𝓗(ξ-ξ₀))                       (Boyer 2023, eq. 50-55)
+    g′ = g ξ̂,   Λ′ = ad(ξ)ᵀΛ - F̄,   BᵀΛ = Bᵀ(Λ_act(ξ) + ∂W/∂ε)                       (Boyer 2023, eq. 50-55)
 
 Form A1, "stress": Λ is integrated, and ξ follows pointwise from the law by Newton. Form A2, "strain": the free strains
 and the stresses of constrained strains are integrated,
@@ -20,10 +20,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from elver.errors import BadInput
 from elver.kernels.build import entry
+from elver.kernels.one_rod.views import FORM, MAGNUS, TURNS, Rod, section_for, statics_for, table
 from elver.one_rod.problem import RodProblem, Sections
+from elver.rods import Law
 
-__all__ = ["Form", "Integrator", "March", "StaticFlow", "poses_of", "states_of", "tendon_table"]
+__all__ = ["Form", "Integrator", "March", "StaticFlow", "poses_of", "rod_of", "states_of", "tendon_table"]
 
 Array: TypeAlias = NDArray[np.float64]
 Form: TypeAlias = Literal["stress", "strain"]
@@ -38,19 +41,21 @@ class StaticFlow:
     """The equations of one problem, in one of two forms, and the integrator that crosses them."""
 
     def __init__(self, problem: RodProblem, form: Form = "stress", integrator: Integrator = "rkmk") -> None:
+        if form == "strain" and problem.law is not None:
+            raise BadInput(
+                'form = "strain": strains are integrated with the derivative of the law along s, which a '
+                f'{type(problem.law).__name__} does not say; take form="stress", the default, with the same solutions'
+            )
         self.problem, self.form, self.integrator = problem, form, integrator
         self.free = list(problem.component)
-        self.active = np.zeros(6)
-        self.active[self.free] = 1.0
 
     def strain(self, sections: Sections, stress: Array, guess: Array | None = None) -> Array:
         """ξ (n, 6) of the stress Λ (n, 6) at ``sections``; not a number where the law has no solution nearby."""
-        xi = np.array(sections.rest_strain if guess is None else guess)
-        at, pulls = _tables(sections)
-        entry.section_strains(
-            1.0, self.problem.length, self.active, at, pulls, np.ascontiguousarray(stress), xi, np.zeros((3, 6, 6))
-        )
-        return xi
+        rod = rod_of(self.problem, sections, (1, sections.s.size), _tables(sections))
+        if guess is not None:
+            rod.strains[0] = guess
+        entry.section_strains(table(rod, section_for()), 1.0, np.ascontiguousarray(stress)[None])
+        return rod.strains[0]
 
     def tables(self, s: Array, start: Array, stop: Array) -> tuple[Sections, Array, Array]:
         """Sections at ``s`` (n,), inside smooth segments [start, stop] (n,), and what the kernel reads of them.
@@ -74,6 +79,27 @@ class StaticFlow:
                 at[:, 42:48] += w * near.muscle
                 pulls[..., 7:10] += w[..., None] * near.D_prime
         return sections, at, pulls
+
+
+def rod_of(problem: RodProblem, sections: Sections, shape: tuple[int, int], tables: tuple[Array, Array]) -> Rod:
+    """What kernels read of a rod, from fields and tendons at ``sections`` of (segments, places) = ``shape``.
+
+    Guesses of strains are those at rest.
+    """
+    at, pulls = tables
+    law = sections.law
+    coupled = np.zeros((sections.s.size, 0)) if law is None else sections.rest_stiffness().reshape(-1, 36)
+    at, pulls, strains, coupled = (x.reshape(*shape, *x.shape[1:]) for x in (at, pulls, sections.rest_strain, coupled))
+    segments, places = at.shape[:2]
+    active = np.zeros(6)
+    active[list(problem.component)] = 1.0
+    own = law.asked if isinstance(law, Law) else None
+    return Rod(
+        how=np.array([places // 2, 0, 0, 0, 0]), length=np.array([problem.length]), step=np.zeros(segments),
+        active=active, at=at, pulls=pulls, strains=strains.copy(), stiffness=coupled,
+        s=sections.s.reshape(segments, places), address=np.array([own.address if own else 0]),
+        parameters=own.parameters.copy() if own else np.zeros(0), scheme=np.zeros(4), gravity=np.zeros(3),
+    )  # fmt: skip
 
 
 def tendon_table(sections: Sections) -> Array:
@@ -109,11 +135,11 @@ class March:
         s[:, 0] += 1e-9 * self.h
         s[:, -1] -= 1e-9 * self.h
         sections, at, pulls = flow.tables(s.ravel(), np.repeat(self.start, places), np.repeat(self.stop, places))
-        self._at = at.reshape(M, places, 48)
-        self._pulls = pulls.reshape(M, places, -1, 10)
-        self._strains = np.array(sections.rest_strain).reshape(M, places, 6)
-        self._turns = int(sections.turns)
-        self._work, self._var = np.zeros((20, 18)), np.zeros((7, 12, 12))
+        rod = rod_of(flow.problem, sections, (M, places), (at, pulls))
+        rod.step[:] = self.h
+        rod.how[[FORM, MAGNUS, TURNS]] = flow.form == "strain", flow.integrator == "magnus", sections.turns
+        self._arrays = rod, section_for(), statics_for()
+        self._table = table(*self._arrays)
 
     @classmethod
     def between(cls, flow: StaticFlow, nodes: ArrayLike, steps: int) -> March:
@@ -132,14 +158,10 @@ class March:
         Returns the ends, the transition matrices Φ (M, 12, 12) of (ζ, ΔΛ), 1 unless ``tangent``, and the path
         (M, steps, 18): the ends of all steps.
         """
-        flow, M = self.flow, self.start.size
+        M = self.start.size
         ends, path, Phi = np.array(starts), np.empty((M, self.steps, 18)), np.zeros((M, 12, 12))
         Phi[:, range(12), range(12)] = 1.0
-        entry.shoot_statics(
-            self.steps, int(tangent), int(flow.form == "strain"), int(flow.integrator == "magnus"), self._turns,
-            flow.problem.length, flow.active, self.h, self._at, self._pulls, self._strains, ends, Phi, path,
-            self._work, self._var,
-        )  # fmt: skip
+        entry.shoot_statics(self._table, int(tangent), ends, Phi, path)
         return ends, Phi, path
 
     def __call__(self, g: Array, x: Array, *, tangent: bool = True) -> tuple[Array, Array, Array, Array]:

@@ -82,7 +82,7 @@ class RodSolution(RodResult):
 
     @property
     def elastic_energy(self) -> float:
-        """∫ ½ (ξ-ξ₀)ᵀ𝓗(ξ-ξ₀) ds [J]."""
+        """∫ W ds [J]."""
         return self._energies[1]
 
     def pose(self, s: float) -> Array:
@@ -453,8 +453,7 @@ def _energy(problem: RodProblem, shot: Shot) -> tuple[float, float]:
         g, stress, _, _ = march(shot.g[:-1], shot.x[:-1], tangent=False)
         sections = problem.at(start + span)
         xi = flow.strain(sections, stress)
-        change = (xi - sections.rest_strain)[:, flow.free]
-        stored = 0.5 * np.sum(sections.stiffness[:, flow.free] * change**2, axis=1)
+        stored = sections.elasticity(xi)[2]
         ds = 0.5 * w * h
         elastic += float(ds @ stored)
         total += float(ds @ (stored + sections.actuation_energy(xi) + sections.load_energy(g)))

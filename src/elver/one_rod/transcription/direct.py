@@ -209,7 +209,7 @@ def _solution(task: Transcription, found: Stationary, seconds: float) -> DirectS
     E = task.parameters[39:].reshape(-1, layout.element_size)
     heads = np.tile(task.parameters[:39, None], (1, n - 1))
     slopes = np.array(task.program.far_end_slope(X[:-1].T, X[1:].T, U[a].T, U[b].T, E.T, heads)).T
-    elastic = float(np.sum(np.array(task.program.parts(X[:-1].T, X[1:].T, U[a].T, U[b].T, E.T, heads)[0])))
+    elastic = float(task.program.elastic(found.w, task.parameters))
     lam = lam.copy()
     lam[1:] += slopes
     stress = np.zeros((n, 6))

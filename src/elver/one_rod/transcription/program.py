@@ -39,13 +39,15 @@ from numpy.typing import NDArray
 from elver.errors import BadInput
 from elver.one_rod.checks import PLANAR_STRAINS
 from elver.one_rod.transcription.maps import Map, casadi, increment, retract, rotation_vector
+from elver.one_rod.transcription.own_energy import OwnEnergy
+from elver.rods import FullLaw, Law, SectionLaw
 
 __all__ = ["Layout", "NodeConstraint", "Program", "program"]
 
 Array: TypeAlias = NDArray[np.float64]
 Expression: TypeAlias = Any
 
-_HEAD = 24 + 6 + 6 + 3  # poses of the ends, wrenches on base and tip, length, index, unused
+_HEAD = 24 + 6 + 6 + 3  # poses of the ends, wrenches on base and tip, length, index, unit of energy times length
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,12 @@ class Layout:
     """The tip's pose is given relative to the base."""
     index: bool
     constraints: tuple[NodeConstraint, ...] = ()
+    law: SectionLaw | None = None
+    """A full one has 36 numbers for 𝓗 at each place; one of one's own is asked by CasADi."""
+
+    @property
+    def own_law(self) -> Law | None:
+        return self.law if isinstance(self.law, Law) else None
 
     @property
     def state(self) -> int:
@@ -106,9 +114,26 @@ class Layout:
         return len(self.base_free), len(self.free) * self.strain_columns, self.state * (self.elements + 1)
 
     @property
+    def stiffness(self) -> int:
+        """Numbers of 𝓗 at a place: its diagonal, or all of it."""
+        return 36 if isinstance(self.law, FullLaw) else 6
+
+    @property
+    def place(self) -> int:
+        """Parameters of a place: 𝓗, ξ₀, Λ_act, n̄ and the tendons."""
+        return self.stiffness + 15 + 7 * self.tendons
+
+    @property
     def element_size(self) -> int:
-        """Parameters of an element: length, then at its start, middle and end 𝓗, ξ₀, Λ_act, n̄ and the tendons."""
-        return 2 + 3 * (21 + 7 * self.tendons)
+        """Parameters of an element: length, arc length, then those of its start, middle and end."""
+        return 2 + 3 * self.place
+
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        """Of the quadrature: start, middle and end of an element."""
+        if self.strain == "constant":
+            return 0.0, 1.0, 0.0
+        return (1 / 6, 4 / 6, 1 / 6) if self.order == 4 else (0.5, 0.0, 0.5)
 
 
 class Program:
@@ -131,12 +156,15 @@ class Program:
         return R_base @ turn, p_base + R_base[:, :2] @ state[:2]
 
     def _samples(self, e: Expression) -> list[list[Expression]]:
-        width = 21 + 7 * self.layout.tendons
+        width, n = self.layout.place, self.layout.stiffness
         parts = (e[2 + k * width : 2 + (k + 1) * width] for k in range(3))
         return [
-            [x[:6], x[6:12], x[12:18], x[18:21], *(x[21 + 7 * j : 28 + 7 * j] for j in range(self.layout.tendons))]
+            [
+                x[:n], x[n : n + 6], x[n + 6 : n + 12], x[n + 12 : n + 15],
+                *(x[n + 15 + 7 * j : n + 22 + 7 * j] for j in range(self.layout.tendons)),
+            ]
             for x in parts
-        ]
+        ]  # fmt: skip
 
     def _strains(self, ua: Expression, ub: Expression, e: Expression) -> list[Expression]:
         """ξ at start, middle and end of an element: unknowns where free, the rest strain elsewhere."""
@@ -173,16 +201,15 @@ class Program:
         y, head = ca.SX.sym("y", layout.state), ca.SX.sym("head", _HEAD)
         samples, strains, h = self._samples(e), self._strains(ua, ub, e), e[0]
 
-        weights = (0.0, 1.0, 0.0) if layout.strain == "constant" else (0.5, 0.0, 0.5)
-        if layout.strain == "linear" and layout.order == 4:
-            weights = (1 / 6, 4 / 6, 1 / 6)
         elastic, actuators = ca.SX(0), ca.SX(0)
-        for w, xi, (H, rest, active, _, *tendons) in zip(weights, strains, samples, strict=True):
+        for w, xi, (H, rest, active, _, *tendons) in zip(layout.weights, strains, samples, strict=True):
             if w == 0.0:
                 continue
             epsilon = xi - rest
+            if isinstance(layout.law, FullLaw):
+                elastic += w * h * 0.5 * ca.bilin(ca.reshape(H, 6, 6), epsilon, epsilon)
             for k in layout.free:
-                elastic += w * h * 0.5 * H[k] * epsilon[k] ** 2
+                elastic += w * h * 0.5 * H[k] * epsilon[k] ** 2 if layout.law is None else 0.0
                 actuators += w * h * active[k] * epsilon[k]
             for tendon in tendons:  # tension, D, D′: T |Γ + K × D + D′|
                 D, D_prime = tendon[1:4], tendon[4:7]
@@ -197,6 +224,37 @@ class Program:
         else:
             work = 0.5 * h * (ca.dot(f_a, p_a) + ca.dot(f_b, p_b))
         return ca.Function("energy", [x, y, ua, ub, e, head], [elastic, actuators, -work])
+
+    @cached_property
+    def own_energy(self) -> OwnEnergy | None:
+        """The law of one's own at all points of the quadrature."""
+        count = sum(w != 0.0 for w in self.layout.weights) * self.layout.elements
+        return OwnEnergy(self.layout.own_law, count) if self.layout.own_law is not None else None
+
+    @cached_property
+    def _points(self) -> Any:
+        """(u at start, u at end, element, head) → ε, s and weight in SI units, (8, points with a weight)."""
+        ca, layout = self.ca, self.layout
+        _, ua, ub, e = self._symbols()
+        head = ca.SX.sym("head", _HEAD)
+        L = head[36]
+        columns = [
+            ca.vertcat((xi - part[1])[:3] / L, (xi - part[1])[3:], L * (e[1] + at * e[0]), w * e[0])
+            for w, at, xi, part in zip(
+                layout.weights, (0.0, 0.5, 1.0), self._strains(ua, ub, e), self._samples(e), strict=True
+            )
+            if w != 0.0
+        ]
+        return ca.Function("points", [ua, ub, e, head], [ca.horzcat(*columns)]).map(layout.elements)
+
+    def _elastic(self, U: Expression, head: Expression, E: Expression) -> Expression:
+        """Elastic energy, of a law of one's own."""
+        if self.own_energy is None:
+            return 0.0
+        a, b = (list(map(int, c)) for c in self.layout.columns)
+        points = self._points(U[:, a], U[:, b], E, self.ca.repmat(head, 1, self.layout.elements))
+        stored = self.own_energy.function(points[:6, :], points[6, :], points[7, :])
+        return stored * head[36] ** 2 / head[38]
 
     def _symbols(self) -> tuple[Expression, Expression, Expression, Expression]:
         ca, layout, n = self.ca, self.layout, len(self.layout.free)
@@ -268,7 +326,7 @@ class Program:
         heads = ca.repmat(head, 1, N)
         parts = self.energy.map(N)(X[:, :-1], X[:, 1:], U[:, a], U[:, b], E, heads)
         work, held, _ = self.ends(X[:, 0], X[:, N], head)
-        f = sum(ca.sum2(part) for part in parts) - work
+        f = sum(ca.sum2(part) for part in parts) - work + self._elastic(U, head, E)
         rows = [held]
         if layout.index:  # total turn about the section's z: planar only
             rows.append(X[2, N] - X[2, 0] - 2.0 * np.pi * head[37])
@@ -277,8 +335,7 @@ class Program:
             before = [min(i, N - 1) for i in nodes]  # the element after each node, at the tip the last
             at_end = [i == N for i in nodes]
             u = ca.horzcat(*(U[:, b[j] if last else a[j]] for j, last in zip(before, at_end, strict=True)))
-            width = 21 + 7 * layout.tendons
-            places = [2 + 2 * width + 6 if last else 2 + 6 for last in at_end]
+            places = [2 + layout.stiffness + (2 * layout.place if last else 0) for last in at_end]
             rest = ca.horzcat(*(E[k : k + 6, j] for j, k in zip(before, places, strict=True)))
             s = ca.horzcat(*(E[1, j] + (E[0, j] if last else 0.0) for j, last in zip(before, at_end, strict=True)))
             function = self.node_function(constraint).map(len(nodes))
@@ -287,20 +344,27 @@ class Program:
 
     @property
     def _parameters(self) -> tuple[Expression, Expression, Expression]:
+        layout = self.layout
+        return self._unpacked(self.ca.MX.sym("p", _HEAD + layout.element_size * layout.elements))
+
+    def _unpacked(self, p: Expression) -> tuple[Expression, Expression, Expression]:
+        """Parameters, the head of them, and those of each element in columns."""
+        return p, p[:_HEAD], self.ca.reshape(p[_HEAD:], self.layout.element_size, self.layout.elements)
+
+    def _unknowns(self, w: Expression) -> tuple[Expression, Expression, Expression]:
+        """Motions of the base, strains and states of w = (ν, U, X)."""
         ca, layout = self.ca, self.layout
-        p = ca.MX.sym("p", _HEAD + layout.element_size * layout.elements)
-        return p, p[:_HEAD], ca.reshape(p[_HEAD:], layout.element_size, layout.elements)
+        n_base, n_strain, _ = layout.sizes
+        U = ca.reshape(w[n_base : n_base + n_strain], len(layout.free), layout.strain_columns)
+        return w[:n_base], U, ca.reshape(w[n_base + n_strain :], layout.state, layout.elements + 1)
 
     @cached_property
     def multiple(self) -> tuple[Expression, Expression, Expression, Expression, Expression]:
         """w = (ν, U, X), parameters, potential, defects, other rows."""
         ca, layout, N = self.ca, self.layout, self.layout.elements
-        n_base, n_strain, n_state = layout.sizes
-        w = ca.MX.sym("w", n_base + n_strain + n_state)
+        w = ca.MX.sym("w", sum(layout.sizes))
         p, head, E = self._parameters
-        nu = w[:n_base]
-        U = ca.reshape(w[n_base : n_base + n_strain], len(layout.free), layout.strain_columns)
-        X = ca.reshape(w[n_base + n_strain :], layout.state, N + 1)
+        nu, U, X = self._unknowns(w)
         a, b = (list(map(int, c)) for c in layout.columns)
         after = self.step.map(N)(X[:, :-1], U[:, a], U[:, b], E)
         defects = ca.vec(X - ca.horzcat(self.base(nu, head), after))
@@ -334,7 +398,7 @@ class Program:
                 w, p, f, defects, rows = self.multiple
                 own = {"x": w, "p": p, "f": f, "g": ca.vertcat(defects, rows)}
                 # in the plane elements are so small that calling them costs more than writing them out
-                expand = {"expand": self.layout.planar and self.layout.elements <= 200}
+                expand = {"expand": self.layout.planar and self.layout.elements <= 200 and self.own_energy is None}
                 self._solvers[key] = ca.nlpsol("solver", "ipopt", own, {**dict(options), **expand})
             else:
                 own, derivatives = self._condensed()
@@ -402,9 +466,16 @@ class Program:
         return ca.Function("slope", [x, y, ua, ub, e, head], [ca.gradient(outer, y)]).map(self.layout.elements)
 
     @cached_property
-    def parts(self) -> Any:
-        """As ``energy``, for all elements."""
-        return self.energy.map(self.layout.elements)
+    def elastic(self) -> Any:
+        """(w, parameters) → elastic energy."""
+        ca, layout = self.ca, self.layout
+        w, p, _, _, _ = self.multiple
+        _, head, E = self._unpacked(p)
+        _, U, X = self._unknowns(w)
+        a, b = (list(map(int, c)) for c in layout.columns)
+        heads = ca.repmat(head, 1, layout.elements)
+        linear = self.energy.map(layout.elements)(X[:, :-1], X[:, 1:], U[:, a], U[:, b], E, heads)[0]
+        return ca.Function("elastic", [w, p], [ca.sum2(linear) + self._elastic(U, head, E)])
 
 
 def traced(name: str, function: Any) -> tuple[str, int]:

@@ -98,6 +98,10 @@ def _ipopt(task: Transcription, v: Array, shooting: str, tolerance: float, max_i
     w = np.array(answer["x"]).ravel()
     w = task.roll(w) if shooting == "single" else w
     status, steps = str(stats["return_status"]), int(stats["iter_count"])
+    own = task.program.own_energy
+    if own is not None and own.raised is not None:
+        raised, own.raised = own.raised, None  # programs are kept
+        raise raised
     if not np.all(np.isfinite(w)):
         raise NotConverged(f"direct_equilibrium: {status} after {steps} steps, numbers are no longer finite")
     rows = np.array(task.program.first_order(w, task.parameters)[4]).ravel()

@@ -21,6 +21,7 @@ from elver.one_rod.problem import RodProblem
 from elver.one_rod.result import Guess, RodResult, strain_of
 from elver.one_rod.transcription.maps import Map
 from elver.one_rod.transcription.program import Layout, NodeConstraint, Program, program, traced
+from elver.rods import FullLaw
 from elver.system import State, System
 from elver.words import describe
 
@@ -107,6 +108,7 @@ class Transcription:
             closed=self.ring,
             index=index is not None,
             constraints=tuple(self._node_constraint(c) for c in constraints),
+            law=problem.law,
         )
         self.program: Program = program(self.layout)
         self.parameters = self._parameters(index)
@@ -162,18 +164,22 @@ class Transcription:
         for wrench in (problem.base_wrench, problem.tip_wrench):
             about = float(problem.base.pose[:3, 2] @ wrench.dead[:3] + wrench.follower[2])
             wrenches.append(np.concatenate([[0.0, 0.0, about * L / B], wrench.dead[3:] * L**2 / B]))
-        head = np.concatenate([*ends, *wrenches, [L, 0.0 if index is None else float(index), 0.0]])
+        head = np.concatenate([*ends, *wrenches, [L, 0.0 if index is None else float(index), B]])
 
         s, h = self.s, np.diff(self.s)
         inside = 4.0 * np.finfo(float).eps * L
         columns = [h / L, s[:-1] / L]
-        scale = np.array([1.0, 1.0, 1.0, L**2, L**2, L**2]) / B
+        unit = np.array([1.0, 1.0, 1.0, L, L, L])
         for at in (s[:-1] + inside, s[:-1] + 0.5 * h, s[1:] - inside):
             here = problem.at(at)
             rest = here.rest_strain.copy()
             rest[:, :3] *= L
             active = here.muscle * np.array([L, L, L, L**2, L**2, L**2]) / B
-            columns += [*(here.stiffness * scale).T, *rest.T, *active.T]
+            if isinstance(problem.law, FullLaw):
+                H = (here.rest_stiffness() * np.outer(unit, unit)).reshape(-1, 36)
+            else:
+                H = here.stiffness * unit**2
+            columns += [*(H / B).T, *rest.T, *active.T]
             columns += [*((here.weight + here.dead[:, 3:]) * L**3 / B).T]
             for k, tension in enumerate(here.tensions):
                 columns += [tension * here.here[:, k] * L**2 / B, *(here.D[:, k] / L).T, *here.D_prime[:, k].T]

@@ -13,10 +13,10 @@ import numpy as np
 
 from elver.errors import BadInput
 from elver.integrators.live import LiveRobot, Snapshot
+from elver.viz.browser.actors import Place, actors_of
 from elver.viz.browser.plots import ScrollingPlot
 from elver.viz.browser.server import Served, paragraph
-from elver.viz.browser.shapes import MEASURES
-from elver.viz.browser.stage import Place, Stage, actors_of, rgb
+from elver.viz.browser.stage import Stage, rgb
 from elver.viz.style import COLOURS
 
 __all__ = ["LiveView"]
@@ -103,7 +103,7 @@ class LiveView(Served):
 
     def _add_look(self, gui: Any) -> None:
         robot = self.robot
-        self.measure = gui.add_dropdown("colour", (*MEASURES, "none"), initial_value="curvature")
+        self.measure = gui.add_dropdown("colour", (*self.stage.measures, "none"), initial_value="curvature")
         self.measure.on_update(lambda _: self.stage.choose(self.measure.value))
         self.frames = gui.add_checkbox("frames", False)
         self.frames.on_update(lambda _: self.stage.show_frames(self.frames.value))

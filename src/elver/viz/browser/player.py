@@ -19,10 +19,11 @@ import xarray as xr
 from elver.errors import BadInput
 from elver.io import loads
 from elver.system import System
+from elver.viz.browser.actors import Actors, Place, actors_of, actors_of_cast
 from elver.viz.browser.plots import LinkedPlot
 from elver.viz.browser.server import Served, paragraph
 from elver.viz.browser.shapes import MEASURES
-from elver.viz.browser.stage import Actors, Place, Stage, actors_of, actors_of_cast, rgb
+from elver.viz.browser.stage import Stage, rgb
 from elver.viz.history import Cast, cast_of
 
 __all__ = ["Player", "Recording"]
@@ -164,8 +165,9 @@ class Player(Served):
         self.trailing = gui.add_checkbox("trails", True)
         self.trailing.on_update(lambda _: self._drawn.clear())
         self.follow = gui.add_checkbox("camera follows", False)
-        known = any(r.q is not None for r in self.recordings)
-        self.measure = gui.add_dropdown("colour", (*(MEASURES if known else ("curvature",)), "none"))
+        known = [one.measures for r, one in zip(self.recordings, self.stages, strict=True) if r.q is not None]
+        shared = [name for name in MEASURES if all(name in own for own in known)] if known else ["curvature"]
+        self.measure = gui.add_dropdown("colour", (*shared, "none"))
         self.measure.on_update(lambda _: self._choose())
         self.frames = gui.add_checkbox("frames", False)
         self.frames.on_update(lambda _: self._show_frames())

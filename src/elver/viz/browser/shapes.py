@@ -84,10 +84,15 @@ class RodSkin:
         return D * np.column_stack([np.ones_like(out), out, out])
 
     def measure(self, name: str, q: np.ndarray | None, rotation: np.ndarray) -> np.ndarray:
-        """Curvature [1/m], strain [%] or stress [MPa] at the pieces, (n,); curvature where only the shape is known."""
+        """A measure of MEASURES at the pieces, (n,); curvature where only the shape is known."""
         if q is None or self._measures is None:
             return turning(self.s, rotation, self.middle)
         return self._measures(name, q)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of what can be told."""
+        return ("curvature",) if self._measures is None else self._measures.names
 
     def least(self, name: str) -> float:
         """Value below which a measure is not worth colour."""

@@ -38,8 +38,11 @@ def measures_of(
     if known and run is not None and system is not None:
         q = run["q"].values[cast.steps[chosen]]
         of = [(RodMeasures(rods[rod.name], rod.s), q[:, system.coordinates(rods[rod.name])]) for rod in cast.rods]
-        values = {name: np.concatenate([own(name, q) for own, q in of], axis=1) for name in MEASURES}
-        least = {name: max(own.least(name) for own, _ in of) for name in MEASURES}
+        names = [name for name in MEASURES if all(name in own.names for own, _ in of)]
+        if "stress" in names:  # which says more of a rod than its resultants
+            names = names[: names.index("stress") + 1]
+        values = {name: np.concatenate([own(name, q) for own, q in of], axis=1) for name in names}
+        least = {name: max(own.least(name) for own, _ in of) for name in names}
     else:
         drawn = [np.stack([turning(rod.s, R, rod.s) for R in own]) for rod, own in zip(cast.rods, frames, strict=True)]
         values = {"curvature": np.concatenate(drawn, axis=1)}

@@ -18,12 +18,12 @@ from elver.lie import se3
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
 from elver.words import brief, describe
 
-__all__ = ["Base", "Clamped", "Driven", "Free", "Motion", "check_pose", "check_rotation"]
+__all__ = ["IDENTITY", "Base", "Clamped", "Driven", "Free", "Motion", "check_pose", "check_rotation"]
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = tuple[tuple[float, ...], ...]
 
-_IDENTITY: Rows = tuple(map(tuple, np.eye(4).tolist()))
+IDENTITY: Rows = tuple(map(tuple, np.eye(4).tolist()))
 # Poses often come from other programs with single precision; anything worse is a mistake.
 _ORTHONORMAL = 1e-6
 
@@ -49,7 +49,7 @@ def check_pose(name: str, value: ArrayLike) -> Array:
 
 
 def _rows(name: str, pose: ArrayLike | None) -> Rows:
-    return _IDENTITY if pose is None else tuple(map(tuple, check_pose(name, pose).tolist()))
+    return IDENTITY if pose is None else tuple(map(tuple, check_pose(name, pose).tolist()))
 
 
 @brief
@@ -57,7 +57,7 @@ def _rows(name: str, pose: ArrayLike | None) -> Rows:
 class Clamped:
     """Base fixed in the world at ``pose`` (4 x 4 world-from-base, identity by default)."""
 
-    pose: Rows = _IDENTITY
+    pose: Rows = IDENTITY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", _rows("pose of the clamp", self.pose))
@@ -73,7 +73,7 @@ class Clamped:
 class Free:
     """Base free to move in all six directions; ``pose`` (4 x 4 world-from-base) is where it starts."""
 
-    pose: Rows = _IDENTITY
+    pose: Rows = IDENTITY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", _rows("pose of the free base", self.pose))
@@ -119,7 +119,7 @@ class Motion:
         base at x = r.
         """
         eta = finite("twist", twist, (6,), "rad/s and m/s")
-        g = _IDENTITY if pose is None else _rows("pose of the motion at t = 0 s", pose)
+        g = IDENTITY if pose is None else _rows("pose of the motion at t = 0 s", pose)
         return cls(_Screw(g, tuple(eta.tolist())), _Constant(tuple(eta.tolist())), _Constant((0.0,) * 6))
 
     def at(self, t: float) -> tuple[Array, Array, Array]:

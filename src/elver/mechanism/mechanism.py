@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from elver.bodies import RigidBody
 from elver.errors import BadInput
-from elver.mechanism.base import _IDENTITY, Base, Clamped, Driven, Free, Motion, Rows
+from elver.mechanism.base import IDENTITY, Base, Clamped, Driven, Free, Motion, Rows
 from elver.mechanism.explain import explain
 from elver.mechanism.frame import Frame, FrameLike, Part, as_frame
 from elver.mechanism.hold import Hold
@@ -305,7 +305,7 @@ def _check_names(parts: Iterable[Part]) -> None:
 
 def _in_the_world(joints: Sequence[Joint], base: Base) -> tuple[Joint, ...]:
     """The joints with their world frames moved to where a clamped base puts them: a floating root has no clamp."""
-    if not isinstance(base, Clamped) or base.pose == _IDENTITY:
+    if not isinstance(base, Clamped) or base.pose == IDENTITY:
         return tuple(joints)
 
     def moved(frame: Frame) -> Frame:
@@ -350,7 +350,7 @@ def _list(named: Iterable[Any]) -> str:
 
 def _given(pose: ArrayLike | None) -> Rows:
     # Clamped and Free check the pose and turn it into rows.
-    return _IDENTITY if pose is None else pose  # type: ignore[return-value]
+    return IDENTITY if pose is None else pose  # type: ignore[return-value]
 
 
 def _several(holds: Iterable[Hold] | Hold) -> tuple[Hold, ...]:

@@ -95,7 +95,7 @@ def workspace(
     if places:
         solver = _Inverse(system, tuple(over), part, at, by, position, orientation, first)
     else:
-        solver = _Forward(system, [system._channel(key) for key in over])
+        solver = _Forward(system, [system.input_index(key) for key in over])
     cells = _Map(system, part, at, axes, solver)
     try:
         cells.fill(first, progress)
@@ -226,7 +226,7 @@ class _Inverse(_Solver):
         orientation: ArrayLike | None,
         first: Equilibrium,
     ) -> None:
-        super().__init__(system, [system._channel(key) for key in (system.actuators if by is None else by)])
+        super().__init__(system, [system.input_index(key) for key in (system.actuators if by is None else by)])
         wanted: list[float | None] = [None, None, None] if position is None else list(position)
         self.axes = ["xyz".index(key) for key in over]
         if len(set(self.axes)) < 2:

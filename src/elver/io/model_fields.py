@@ -1,5 +1,7 @@
 """What a model file may hold: one table of the units and kinds of all keys, and the sections of a file.
 
+Files, their schema and the words of reports take units from here.
+
 Keys are the names of the constructors' arguments. The kind of a key is a text of words:
 
     m, Pa, "rad|m"    a quantity in these units (SI when a bare number), or a list of such
@@ -13,7 +15,7 @@ Keys are the names of the constructors' arguments. The kind of a key is a text o
 
 from __future__ import annotations
 
-__all__ = ["FIELDS", "GROUPS", "METHODS", "SECTIONS", "STUDY_FIELDS", "kind_of"]
+__all__ = ["FIELDS", "GROUPS", "METHODS", "SECTIONS", "STUDY_FIELDS", "kind_of", "unit_of"]
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "material": ("Material",),
@@ -133,6 +135,7 @@ FIELDS: dict[str, str] = {
     # surroundings
     "parts": "@part", "fluid_density": "kg/m^3", "drag": "1", "added_mass": "1", "flow": "m/s", "stations": "int",
     "stiffness": _STIFFNESS, "rest": "rad|m", "viscous": _VISCOUS, "dry": "N m|N", "speed": "rad/s|m/s",
+    "SlidingFriction.viscous": "N s/m", "SlidingFriction.dry": "N", "SlidingFriction.speed": "m/s",
     "lower": "rad|m", "upper": "rad|m", "RotorInertia.inertia": "kg m^2|kg", "on": "frame",
     "force": "N", "moment": "N m", "frame": "text",
     "DistributedWrench.force": "N/m @function", "DistributedWrench.moment": "N m/m|N @function",
@@ -148,3 +151,15 @@ FIELDS: dict[str, str] = {
 def kind_of(type_name: str, key: str) -> str:
     """Kind of a key of a type; empty where a model file has no such key."""
     return FIELDS.get(f"{type_name}.{key}", FIELDS.get(key, ""))
+
+
+# Words of a kind that are no unit.
+_NO_UNITS = {"1", "int", "bool", "text", "any", "same", "frame", "guides", "pose", "rotation", "chain", "world", "rates"}
+_POWERS = str.maketrans({"^": "", "2": "²", "3": "³", "4": "⁴"})
+
+
+def unit_of(type_name: str, key: str) -> str:
+    """Unit of a key of a type as it is printed, the first where there are several; empty where it has none."""
+    words = [word for word in kind_of(type_name, key).split(" @")[0].split(" ") if word not in ("text", "free")]
+    unit = " ".join(words).split("|")[0]
+    return "" if unit in _NO_UNITS or unit.startswith("@") else unit.translate(_POWERS)

@@ -9,8 +9,9 @@ import elver.environment as en
 import elver.mechanism as me
 import elver.rods as er
 from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon, convergent, helical, parallel
+from elver.dynamics.collocation import with_integration
 from elver.dynamics.core import Core
-from elver.dynamics.spectral import SpectralCore, with_integration
+from elver.dynamics.spectral import SpectralCore
 from elver.dynamics.states import arrays
 from elver.lie import se3, so3
 from elver.system import System

@@ -190,6 +190,6 @@ def test_it_is_said_how_increments_are_found_and_why() -> None:
     assert words["Newmark"] == words["ImplicitMidpoint"]
     assert words["Newmark"].startswith("along the tree: 46 unknowns")
     assert words["GaussLegendre4"] == "dense matrix: GaussLegendre4(), its stages are solved together"
-    assert words["Conserving"].startswith("dense matrix: conserving steps")
+    assert words["Conserving"].startswith("dense matrix: 46 unknowns, conserving steps")
     explicit = ev.simulate(small, None, 2e-6, 1e-6, ev.RungeKutta4()).attrs["newton"]
     assert explicit == "none: explicit steps"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from elver.actuation import ActiveStress
 from elver.dynamics.assembly import Assembly, assembly_of, compile_system
 from elver.dynamics.completion import Repeated, measure_cables, reduce_rows
-from elver.dynamics.increments import Increments, choose_increments
+from elver.dynamics.increments import Increments, choose_increments, steps_along_tree
 from elver.dynamics.passages import passage_of
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure, Values, check_rows, locked
@@ -51,7 +51,6 @@ __all__ = ["Core", "core", "structure_of", "values_of"]
 Array = NDArray[np.float64]
 
 _SYSTEM = "System(Mechanism.clamped(rod))"
-
 
 class Core:
     """Kernels of one system: its program, which nobody writes to, and the work space of one thread or one run.
@@ -131,7 +130,8 @@ class Core:
     def _alike(self) -> Self:
         """All but the work space."""
         other = object.__new__(type(self))
-        with_work = ("work", "robot", "released", "sweep", "apart", "powers", "_power", "front", "_rest", "_maker")
+        with_work = {"work", "robot", "released", "sweep", "apart", "powers", "_power", "_rest", "_maker"}
+        with_work |= {"front", "mass_front"}
         # a copy first: another thread may just be adding one of these
         other.__dict__.update((name, value) for name, value in dict(vars(self)).items() if name not in with_work)
         return other
@@ -304,10 +304,18 @@ class Core:
         """Scratch and factors of the elimination along the tree."""
         return front_for(self.program, self.order)
 
-    def scratch(self, stages: int = 0, residual: Array | None = None) -> Scratch:
-        """Arrays of a solver; ``stages`` of a Gauss method, 0 for others; ``residual`` of one that has its own."""
+    @cached_property
+    def steps_along_tree(self) -> bool:
+        """True where conserving steps are: nothing ties the tree, floats apart, is imposed or asks Python."""
+        return steps_along_tree(self)
+
+    def scratch(self, stages: int = 0, passage: Passage | None = None) -> Scratch:
+        """Arrays of a solver; ``stages`` of a Gauss method, 0 for others; ``passage`` of conserving steps."""
         unknowns = self.coordinates + self.rows
-        along_tree = self.along_tree and residual is None and (stages == 0 or (stages == 1 and self.rows == 0))
+        residual = None if passage is None else passage.residual
+        along_tree = self.along_tree and (stages == 0 or (stages == 1 and self.rows == 0))
+        if passage is not None:
+            along_tree = passage.mass_front.size > 0
         if not along_tree:
             self.make_room()
         w = self.work
@@ -360,7 +368,17 @@ class Core:
 
     def passage(self) -> Passage:
         """What conserving steps carry on and work with."""
-        return passage_of(self)
+        return passage_of(self, self.mass_table if self.steps_along_tree else None)
+
+    @cached_property
+    def mass_front(self) -> Front:
+        """The same for the matrix of inertia alone."""
+        return front_for(self.program, self.order)
+
+    @property
+    def mass_table(self) -> NDArray[np.int64]:
+        """Order and front of that matrix as compiled code takes them."""
+        return table_of(front_types(), self.order, self.mass_front)
 
     def march_explicit(self, scratch: Scratch, track: Track, stages: int) -> int:
         """Runge-Kutta steps: :func:`elver.kernels.march.explicit.march_explicit`."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from elver.dynamics.passages import floating_of
 from elver.kernels.build import entry
 from elver.kernels.tree.program import Program
 
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
     from elver.dynamics.core import Core
     from elver.dynamics.states import Arrays
 
-__all__ = ["Increments", "choose_increments", "nature", "words_of_increments"]
+__all__ = [
+    "Increments", "choose_increments", "nature", "steps_along_tree", "words_of_increments", "words_of_steps",
+]  # fmt: skip
 
 # Unknowns from which the elimination along the tree is quicker than the matrix (measured: studies/growth.py).
 _ALONG_TREE = 30
+# The same of conserving steps (measured on chains and hats).
+_STEPS_ALONG_TREE = 110
 # Pivot of the elimination, of what it is compared with, below which nothing is said about stability; and the number of
 # inverse iterations that find the softest motion: from a random start it stands out tenfold after few.
 _LEAST_PIVOT, _INVERSE_STEPS = 1e-7, 8
@@ -53,6 +58,32 @@ def choose_increments(program: Program, coordinates: int, rows: int) -> Incremen
         f"{coordinates + rows} unknowns, about {dense:.1g} operations by the matrix and {along:.1g} along the tree, "
         f"with a border of {border} for {ties} tied frames",
     )
+
+
+def steps_along_tree(kernels: Core) -> bool:
+    """True where conserving steps go along the tree: many unknowns, and none of what only the matrix knows."""
+    return kernels.along_tree and kernels.coordinates >= _STEPS_ALONG_TREE and not _only_dense(kernels)
+
+
+def _only_dense(kernels: Core) -> str:
+    """What of a robot conserving steps do by the matrix alone; empty where nothing is."""
+    if kernels.tied:
+        return "it is tied"
+    if kernels.program.imposed.size:
+        return "motion is imposed on it"
+    if kernels.system.feedback:
+        return "it is fed back"
+    return "parts float apart" if floating_of(kernels) else ""
+
+
+def words_of_steps(kernels: Core) -> str:
+    """The way of conserving steps and the reason, in one line."""
+    count, why = f"{kernels.coordinates} unknowns", _only_dense(kernels)
+    if kernels.steps_along_tree:
+        return f"along the tree: {count}, conserving steps are quicker so from {_STEPS_ALONG_TREE} on"
+    if kernels.coordinates < _STEPS_ALONG_TREE or not why:
+        return f"dense matrix: {count}, conserving steps are quicker along the tree from {_STEPS_ALONG_TREE} on"
+    return f"dense matrix: {why}, which conserving steps do not know along the tree"
 
 
 def words_of_increments(kernels: Core) -> str:

@@ -19,20 +19,23 @@ from elver.mechanism import Floating
 if TYPE_CHECKING:
     from elver.dynamics.core import Core
 
-__all__ = ["adrift", "light_of", "mass_of", "passage_of"]
+__all__ = ["adrift", "floating_of", "light_of", "mass_of", "passage_of"]
 
 Array = NDArray[np.float64]
 
 # Of the largest inertia, in units of the coordinates: what rates without any weigh where velocities are put back, and
 # what counts as none.
 _LIGHT, _SINGULAR = 1e-8, 1e-13
+# Pivot of the elimination along the tree from which no motion is without inertia.
+_CLEAR = 1e-10
 
 
-def passage_of(kernels: Core) -> Passage:
-    """Arrays of conserving steps."""
-    kernels.make_room()
+def passage_of(kernels: Core, mass_front: NDArray[np.int64] | None = None) -> Passage:
+    """Arrays of conserving steps; with the table of a front those that go along the tree."""
+    if mass_front is None:
+        kernels.make_room()
     inputs = kernels.system.input_size
-    return passage_for(kernels.program, kernels.rows, inputs, light_of(kernels), _floating(kernels))
+    return passage_for(kernels.program, kernels.rows, inputs, light_of(kernels), floating_of(kernels), mass_front)
 
 
 def light_of(kernels: Core) -> Array:
@@ -42,6 +45,8 @@ def light_of(kernels: Core) -> Array:
     """
     p, offset, none = kernels.program, kernels.coordinates - kernels.n, np.zeros(kernels.n)
     scale = kernels.assembly.scale
+    if kernels.steps_along_tree and _mass_pivot(kernels) > _CLEAR:
+        return none
     M = mass_of(kernels) * np.outer(scale, scale)
     most = float(np.max(np.diagonal(M), initial=0.0))
     try:
@@ -50,9 +55,22 @@ def light_of(kernels: Core) -> Array:
     except np.linalg.LinAlgError:
         pass
     light = np.where(p.rotor > 0.0, 0.0, _LIGHT * most / scale[offset:] ** 2)
-    for segment in p.segment[list(_floating(kernels))]:
+    for segment in p.segment[list(floating_of(kernels))]:
         light[segment[3] : segment[3] + segment[4]] = 0.0
     return light
+
+
+def _mass_pivot(kernels: Core) -> float:
+    """Smallest pivot of the matrix of inertia at rest, eliminated along the tree, of what it is compared with."""
+    a, inputs, weights = arrays(kernels.system.rest()), np.zeros(kernels.system.input_size), np.array([1.0, 0.0, 0.0])
+    entry.evaluate_residual(kernels.robot, a.base, a.twist, a.q, a.multipliers, inputs, 3)
+    entry.evaluate_frames(kernels.robot, a.base, a.multipliers, inputs, 3)
+    kernels.work.stiffness[:, :, :6] = kernels.work.stiffness[:, :, 12:]
+    kernels.work.force[:] = 0.0
+    kernels.mass_front.extra[:] = kernels.program.rotor
+    columns = np.zeros((18, 6))
+    columns[:3, :3] = columns[3:6, 3:] = a.base[:3].T
+    return entry.home(kernels.robot, kernels.mass_table, a.q, a.multipliers, inputs, columns, weights, 0)
 
 
 def adrift(kernels: Core) -> tuple[str, ...]:
@@ -94,7 +112,7 @@ def _tangent_at_rest(kernels: Core, rate: int) -> Array:
     return own.work.matrix[:c, :c].copy()
 
 
-def _floating(kernels: Core) -> tuple[int, ...]:
+def floating_of(kernels: Core) -> tuple[int, ...]:
     """Segments of joints by which parts float in a world at rest, where nothing acts on their coordinates."""
     p, system = kernels.program, kernels.system
     if p.free[0] or kernels.driven:

@@ -24,196 +24,31 @@ Theory: docs/theory/rods.md, eq. (twist-along-the-rod), (balance).
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import Muscle, Pressure, SpooledTendon, Tendon
 from elver.dynamics.assembly import Assembly
+from elver.dynamics.cascade import Fields, fields_of, turn
+from elver.dynamics.collocation import Collocation, Element, discretise
 from elver.dynamics.core import Core
 from elver.dynamics.increments import Increments
 from elver.dynamics.states import Arrays
 from elver.dynamics.structure import Structure
-from elver.environment import Buoyancy, DistributedWrench, FrameLoad, Gravity, Lighthill, Morison, PointWrench
-from elver.errors import BadInput, ElverWarning
+from elver.environment import Buoyancy, FrameLoad, Gravity, Lighthill, Morison
+from elver.errors import BadInput
 from elver.kernels.build import entry
 from elver.kernels.build.warmup import ensure
 from elver.kernels.march.memory import Scratch, Track
 from elver.kernels.terms.strain_loads import point_slopes, strain_residual, strain_tangent
 from elver.lie import so3
-from elver.numerics.quadrature import chebyshev_differentiation, clenshaw_curtis
-from elver.rods import Rod, SpaceIntegration
 from elver.system import System
 
-__all__ = ["SpectralCore", "with_integration"]
+__all__ = ["SpectralCore"]
 
 Array = NDArray[np.float64]
-
-
-# The discretisation -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Load:
-    """A wrench, or wrench density at the nodes of an element, scaled by an input."""
-
-    channel: int
-    follows: bool
-    wrench: Array  # (6,) or (nodes, 6): couple, force
-
-
-@dataclass(frozen=True, eq=False)
-class Element:
-    """One smooth piece of the rod on its Chebyshev-Lobatto nodes."""
-
-    s: Array  # (N,)
-    D: Array  # (N, N) differentiation
-    weights: Array  # (N,) Clenshaw-Curtis
-    B_Phi: Array  # (N, 6, n)
-    xi_rest: Array  # (N, 6)
-    inertia: Array  # (N, 6) diagonal of 𝓜
-    loads: tuple[Load, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Station:
-    """What acts at an end of an element: wrenches, and rows of holds."""
-
-    loads: tuple[Load, ...]
-    rows: tuple[int, ...]
-
-
-class Collocation:
-    """x′ + A x = b on the nodes of an element, x given at one end; factored once for all columns."""
-
-    def __init__(self, D: Array, A: Array, from_tip: bool = False) -> None:
-        from scipy.linalg import lu_factor  # slow to import, and every first equilibrium imports this module
-
-        nodes, size = A.shape[:2]
-        self.known = nodes - 1 if from_tip else 0
-        self.rest = slice(0, nodes - 1) if from_tip else slice(1, nodes)
-        matrix = np.einsum("ij,ab->iajb", D[self.rest, self.rest], np.eye(size))
-        index = np.arange(nodes - 1)
-        matrix[index, :, index, :] += A[self.rest]
-        self.factors = lu_factor(matrix.reshape((nodes - 1) * size, -1))
-        self.boundary = D[self.rest, self.known]
-
-    def solve(self, b: Array, given: Array) -> Array:
-        """x (N, size, columns) for b of that shape and x = ``given`` (size, columns) at the known end."""
-        from scipy.linalg import lu_solve
-
-        x = np.empty_like(b)
-        right = b[self.rest] - self.boundary[:, None, None] * given
-        x[self.known] = given
-        x[self.rest] = lu_solve(self.factors, right.reshape(-1, b.shape[-1])).reshape(right.shape)
-        return x
-
-
-def with_integration(system: System, integration: SpaceIntegration) -> System:
-    """The same system with another integration of poses along its rod; inputs by name stay the same."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ElverWarning)  # said when the parts were made
-        rod = replace(system.rod, integration=integration)
-
-        def moved(parts: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(
-                replace(part, part=rod)
-                if isinstance(part, PointWrench)
-                else replace(part, rod=rod)
-                if hasattr(part, "rod")
-                else part
-                for part in parts
-            )
-
-        mechanism = system.mechanism.with_part(system.rod, rod)
-        return System(mechanism, moved(system.actuators), moved(system.loads))
-
-
-def discretise(system: System) -> tuple[tuple[Element, ...], tuple[Station, ...]]:
-    """Elements from base to tip, and the stations at their ends (one more than elements).
-
-    A rod in one piece has rod.nodes + 2 collocation nodes. Several elements share them in proportion to their
-    lengths, with no fewer than degree + 6 in each: a short element with few nodes would spoil the others.
-    """
-    rod, L = system.rod, system.rod.length
-    index = {id(part): k for k, part in enumerate(system.channels)}
-    positions: list[float] = [0.0, L, *rod.expansion.breaks(L), *rod.piece_ends]
-    positions += [hold.s(L) for hold in system.mechanism.holds]
-    for part in system.channels:
-        if isinstance(part, PointWrench):
-            positions.append(part.position)
-        elif isinstance(part, DistributedWrench | Tendon | SpooledTendon | Pressure | Muscle):
-            positions += part.breaks
-    ends = np.unique(positions)
-    ends = ends[np.diff(ends, prepend=-L) > 1e-10 * L]
-    ends[-1] = L
-
-    assert rod.nodes is not None  # a rod fills it in
-    least = int(rod.expansion.degree) + 6 if ends.size > 2 else 0
-    elements = []
-    for a, b in pairwise(ends):
-        nodes = max(int(np.ceil((rod.nodes + 2) * (b - a) / L - 1e-9)), least)
-        s, weights = clenshaw_curtis(nodes, a, b)
-        # Functions may jump at the ends of an element: look from inside.
-        inside = np.clip(s, a + 1e-15 * L if a > 0.0 else a, b - 1e-15 * L if b < L else b)
-        loads = tuple(
-            Load(index[id(load)], load.frame == "section", load.density(s))
-            for load in system.loads
-            if isinstance(load, DistributedWrench) and load.start <= 0.5 * (a + b) <= load.last
-        )
-        D = chebyshev_differentiation(nodes, a, b)
-        elements.append(
-            Element(s, D, weights, _columns(rod, inside), rod.rest_strain(inside), rod.inertia(inside), loads)
-        )
-
-    hold_at = [int(np.argmin(np.abs(ends - hold.s(L)))) for hold in system.mechanism.holds]
-    row_at = [at for at, hold in zip(hold_at, system.mechanism.holds) for _ in range(hold.rows)]
-    wrenches = [load for load in system.loads if isinstance(load, PointWrench)]
-    stations = tuple(
-        Station(
-            tuple(
-                Load(index[id(load)], load.frame == "section", load.wrench)
-                for load in wrenches
-                if int(np.argmin(np.abs(ends - load.position))) == k
-            ),
-            tuple(row for row, at in enumerate(row_at) if at == k),
-        )
-        for k in range(ends.size)
-    )
-    return tuple(elements), stations
-
-
-def _columns(rod: Rod, s: Array) -> Array:
-    """B Φ(s), (len(s), 6, n)."""
-    B_Phi = np.zeros((s.size, 6, rod.n))
-    B_Phi[:, rod.component, np.arange(rod.n)] = rod.functions(s)
-    return B_Phi
-
-
-# The fields of one element ----------------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class Fields:
-    """Pose relative to the base, twist and rate at the nodes; each with its variation (columns last)."""
-
-    xi: Array
-    d_xi: Array
-    h: Array  # (N, 4) unit quaternion base-from-section
-    p: Array  # (N, 3) in base axes
-    eta: Array  # (N, 6)
-    eta_dot: Array
-    d_h: Array  # (N, 4, columns)
-    d_p: Array
-    d_eta: Array
-    d_eta_dot: Array
-    R: Array  # (N, 3, 3) base from section
-    d_theta: Array  # (N, 3, columns) body rotation relative to the base
 
 
 @dataclass(eq=False)
@@ -341,7 +176,7 @@ class SpectralCore(Core):
             d_xi = np.zeros((e.s.size, 6, columns))
             if columns:
                 d_xi[:, :, offset : self.coordinates] = e.B_Phi
-            f = _fields(e, xi, xi_dot, xi_ddot, d_xi, w, (h, p, eta, eta_dot), (d_h, d_p, d_eta, d_eta_dot))
+            f = fields_of(e, xi, xi_dot, xi_ddot, d_xi, w, (h, p, eta, eta_dot), (d_h, d_p, d_eta, d_eta_dot))
             fields.append(f)
             h, p, eta, eta_dot = f.h[-1], f.p[-1], f.eta[-1], f.eta_dot[-1]
             d_h, d_p, d_eta, d_eta_dot = f.d_h[-1], f.d_p[-1], f.d_eta[-1], f.d_eta_dot[-1]
@@ -400,21 +235,21 @@ class SpectralCore(Core):
         p_N = m * f.eta_dot[:, 3:] + np.cross(Omega, m * V)
         d_p_C = (
             I[..., None] * f.d_eta_dot[:, :3]
-            + _turn(Omega, I[..., None] * d_Omega)
-            - _turn(I * Omega, d_Omega)
-            + _turn(V, m[..., None] * d_V)
-            - _turn(m * V, d_V)
+            + turn(Omega, I[..., None] * d_Omega)
+            - turn(I * Omega, d_Omega)
+            + turn(V, m[..., None] * d_V)
+            - turn(m * V, d_V)
         )
-        d_p_N = m[..., None] * f.d_eta_dot[:, 3:] + _turn(Omega, m[..., None] * d_V) - _turn(m * V, d_Omega)
+        d_p_N = m[..., None] * f.d_eta_dot[:, 3:] + turn(Omega, m[..., None] * d_V) - turn(m * V, d_Omega)
         weight = m * (to_section @ self._gravity(u))
         p_N = p_N - weight
-        d_p_N = d_p_N - _turn(weight, d_theta)
+        d_p_N = d_p_N - turn(weight, d_theta)
         for load in e.loads:
             density = u[load.channel] * load.wrench
             c, n = density[:, :3], density[:, 3:]
             if not load.follows:
                 c, n = np.einsum("iab,ib->ia", to_section, c), np.einsum("iab,ib->ia", to_section, n)
-                d_p_C, d_p_N = d_p_C - _turn(c, d_theta), d_p_N - _turn(n, d_theta)
+                d_p_C, d_p_N = d_p_C - turn(c, d_theta), d_p_N - turn(n, d_theta)
             p_C, p_N = p_C - c, p_N - n
         K, Gamma = f.xi[:, :3], f.xi[:, 3:]
         d_K, d_Gamma = f.d_xi[:, :3], f.d_xi[:, 3:]
@@ -423,8 +258,8 @@ class SpectralCore(Core):
         C = back.solve((p_C - np.cross(Gamma, N))[..., None], tip[:3, None])[..., 0]
         d_N, d_C = np.zeros_like(d_p_N), np.zeros_like(d_p_C)
         if columns:
-            d_N = back.solve(d_p_N + _turn(N, w[0] * d_K), d_tip[3:])
-            varied = d_p_C - _turn(Gamma, d_N) + _turn(N, w[0] * d_Gamma) + _turn(C, w[0] * d_K)
+            d_N = back.solve(d_p_N + turn(N, w[0] * d_K), d_tip[3:])
+            varied = d_p_C - turn(Gamma, d_N) + turn(N, w[0] * d_Gamma) + turn(C, w[0] * d_K)
             d_C = back.solve(varied, d_tip[:3])
         return np.concatenate([C, N], axis=1), np.concatenate([d_C, d_N], axis=1)
 
@@ -476,93 +311,6 @@ class SpectralCore(Core):
         return F, d_F
 
 
-def _fields(
-    e: Element,
-    xi: Array,
-    xi_dot: Array,
-    xi_ddot: Array,
-    d_xi: Array,
-    w: Array,
-    start: tuple[Array, Array, Array, Array],
-    d_start: tuple[Array, Array, Array, Array],
-) -> Fields:
-    """Cascade H, p, Ω, V, Ω̇, V̇ on one element, from its base end; ``d_xi`` is for a unit weight."""
-    h0, p0, eta0, eta_dot0 = start
-    d_h0, d_p0, d_eta0, d_eta_dot0 = d_start
-    columns = d_xi.shape[-1]
-    K, Gamma, K_dot, Gamma_dot = xi[:, :3], xi[:, 3:], xi_dot[:, :3], xi_dot[:, 3:]
-    d_K, d_Gamma = d_xi[:, :3], d_xi[:, 3:]
-
-    def vary(collocation: Collocation, b: Array, given: Array) -> Array:
-        return collocation.solve(b, given) if columns else np.zeros_like(b)
-
-    # Quaternion H′ = ½ H⊗(0, K), brought back to unit length
-    turning = Collocation(e.D, -0.5 * _right_product(K))
-    H = turning.solve(np.zeros((e.s.size, 4, 1)), h0[:, None])[..., 0]
-    d_H = vary(turning, 0.5 * w[0] * _left_product(H) @ d_K, d_h0)
-    size = np.linalg.norm(H, axis=1)
-    h = H / size[:, None]
-    d_h = (d_H - h[..., None] * np.einsum("ia,iak->ik", h, d_H)[:, None]) / size[:, None, None]
-    R = so3.from_quaternion(h)
-    d_theta = 2.0 * np.swapaxes(_left_product(h), 1, 2) @ d_h
-
-    # Position p′ = R Γ
-    along = Collocation(e.D, np.zeros((e.s.size, 1, 1)))
-    p = along.solve((R @ Gamma[..., None])[:, None, :, 0], p0[None])[:, 0]
-    d_slope = R @ (w[0] * d_Gamma - _turn(Gamma, d_theta))
-    d_p = vary(along, d_slope.reshape(e.s.size, 1, -1), d_p0.reshape(1, -1)).reshape(d_slope.shape)
-
-    # Twist and its rate share one matrix
-    carry = Collocation(e.D, so3.hat(K))
-
-    def solve(b: Array, given: Array) -> Array:
-        return carry.solve(b[..., None], given[:, None])[..., 0]
-
-    Omega = solve(K_dot, eta0[:3])
-    V = solve(Gamma_dot - np.cross(Gamma, Omega), eta0[3:])
-    Omega_dot = solve(xi_ddot[:, :3] - np.cross(K_dot, Omega), eta_dot0[:3])
-    V_dot = solve(
-        xi_ddot[:, 3:] - np.cross(Gamma, Omega_dot) - np.cross(K_dot, V) - np.cross(Gamma_dot, Omega),
-        eta_dot0[3:],
-    )
-    w0, w1, w2 = w
-    d_Omega = vary(carry, w1 * d_K + w0 * _turn(Omega, d_K), d_eta0[:3])
-    d_V = vary(
-        carry,
-        w1 * d_Gamma - _turn(Gamma, d_Omega) + w0 * (_turn(Omega, d_Gamma) + _turn(V, d_K)),
-        d_eta0[3:],
-    )
-    d_Omega_dot = vary(
-        carry,
-        w2 * d_K - _turn(K_dot, d_Omega) + w1 * _turn(Omega, d_K) + w0 * _turn(Omega_dot, d_K),
-        d_eta_dot0[:3],
-    )
-    d_V_dot = vary(
-        carry,
-        w2 * d_Gamma
-        - _turn(Gamma, d_Omega_dot)
-        - _turn(K_dot, d_V)
-        - _turn(Gamma_dot, d_Omega)
-        + w1 * (_turn(V, d_K) + _turn(Omega, d_Gamma))
-        + w0 * (_turn(Omega_dot, d_Gamma) + _turn(V_dot, d_K)),
-        d_eta_dot0[3:],
-    )
-    return Fields(
-        xi=xi,
-        d_xi=d_xi,
-        h=h,
-        p=p,
-        eta=np.concatenate([Omega, V], axis=1),
-        eta_dot=np.concatenate([Omega_dot, V_dot], axis=1),
-        d_h=d_h,
-        d_p=d_p,
-        d_eta=np.concatenate([d_Omega, d_V], axis=1),
-        d_eta_dot=np.concatenate([d_Omega_dot, d_V_dot], axis=1),
-        R=R,
-        d_theta=d_theta,
-    )
-
-
 def _nothing(*_: Any) -> None:
     """The part of a tangent that is not taken apart here."""
 
@@ -576,23 +324,3 @@ def _closure(target: Array, axes: Array, R_world: Array, p_world: Array) -> Clos
     turning = np.stack([axes[:3] @ so3.d_dexp_inv(theta, inverse[:, c]) for c in range(3)], axis=1)
     gradient = np.vstack([turning, so3.hat(R.T @ axes[3:])])
     return Closure(float(axes[:3] @ theta + axes[3:] @ p), row, gradient)
-
-
-def _turn(a: Array, b: Array) -> Array:
-    """a × b for a field a (N, 3) and columns b (N, 3, columns)."""
-    return so3.hat(a) @ b
-
-
-def _right_product(K: Array) -> Array:
-    """Matrix of H ↦ H⊗(0, K), (N, 4, 4)."""
-    matrix = np.zeros((K.shape[0], 4, 4))
-    matrix[:, 0, 1:], matrix[:, 1:, 0], matrix[:, 1:, 1:] = -K, K, -so3.hat(K)
-    return matrix
-
-
-def _left_product(H: Array) -> Array:
-    """Matrix of K ↦ H⊗(0, K), (N, 4, 3)."""
-    matrix = np.empty((H.shape[0], 4, 3))
-    matrix[:, 0] = -H[:, 1:]
-    matrix[:, 1:] = H[:, :1, None] * np.eye(3) + so3.hat(H[:, 1:])
-    return matrix

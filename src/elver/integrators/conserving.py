@@ -92,12 +92,14 @@ class Conserving(Method):
         for rod in system.mechanism.rods:
             if isinstance(rod.integration, Spectral):
                 return f"Conserving() is compiled, Spectral() of rod {rod.name!r} is not: use Magnus(), or Newmark()"
-        if system.n > _MOST:
+        if system.n > _MOST and not core(system).steps_along_tree:
             return (
-                f"Conserving() has dense matrices, and this robot {system.n} coordinates (it takes up to {_MOST}): "
-                "use ImplicitMidpoint(), which follows the tree"
+                f"Conserving() has dense matrices here, and takes up to {_MOST} coordinates, not {system.n}: "
+                "use ImplicitMidpoint()"
             )
-        if not np.any(mass_of(core(system)) > 0.0):
+        kernels = core(system)
+        along = kernels.steps_along_tree and np.any(kernels.program.inertia)
+        if not along and not np.any(mass_of(kernels) > 0.0):
             return "Conserving() moves masses, and nothing here has any: use ImplicitMidpoint()"
         if np.any(light_of(core(system))) and (names := adrift(core(system))):
             return (

@@ -25,11 +25,13 @@ _MANY = 150
 
 
 def default_method(system: System) -> Method:
-    """Conserving(); ImplicitMidpoint() where that is not known, where a motion has no inertia, or on large trees.
+    """Conserving(); ImplicitMidpoint() where that is not known, where a motion has no inertia, or on large trees
+    that it does by the matrix.
 
     Where Conserving() is not known and a spooled tendon is wound it is GeneralizedAlpha(rho_inf=0.6).
     """
-    large = system.n > _MANY and core(system).along_tree
+    kernels = core(system)
+    large = system.n > _MANY and kernels.along_tree and not kernels.steps_along_tree
     if not large and not _DEFAULT.refusal(system) and _DEFAULT.asks_for_accelerations(system):
         return _DEFAULT
     return _WITH_SPOOLS if any(isinstance(part, SpooledTendon) for part in system.actuators) else _ELSE

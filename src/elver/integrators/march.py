@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from elver.dynamics.core import core
 from elver.dynamics.forward import closure_drift
-from elver.dynamics.increments import words_of_increments
+from elver.dynamics.increments import words_of_increments, words_of_steps
 from elver.dynamics.states import Arrays, arrays, as_state
 from elver.integrators.conserving import Conserving
 from elver.integrators.explicit import Explicit
@@ -62,7 +62,7 @@ class March:
     def _scratch(self) -> Scratch:
         """Arrays of the solver, which works on the state of this march."""
         stages = self.method.stages if isinstance(self.method, Gauss) else 0
-        scratch = self.core.scratch(stages, None if self.passage is None else self.passage.residual)
+        scratch = self.core.scratch(stages, self.passage)
         scratch.place = self.place
         scratch.iteration.control[:2] = self.method.tolerance, self.method.max_iterations
         return scratch
@@ -72,9 +72,9 @@ class March:
         """How increments are found, and why."""
         if isinstance(self.method, Explicit):
             return "none: explicit steps"
+        if isinstance(self.method, Conserving):
+            return words_of_steps(self.core)
         if self.core.along_tree and not self.scratch.iteration.front.size:
-            if isinstance(self.method, Conserving):
-                return "dense matrix: conserving steps tie frames of two instants"
             stages = "closures hold at its stages" if self.core.rows else "its stages are solved together"
             return f"dense matrix: {type(self.method).__name__}(), {stages}"
         return words_of_increments(self.core)
@@ -115,6 +115,8 @@ class March:
         kept = state.pop("kept")
         vars(self).update(state)
         self.core = core(self.system).with_own_work()
+        if self.passage is not None and self.passage.mass_front.size:
+            self.passage = self.passage._replace(mass_front=self.core.mass_table)
         if self.scratch.iteration.matrix.size:
             self.core.make_room()
         told, self.scratch = self.scratch, self._scratch()

@@ -69,8 +69,8 @@ def simulate(
     hold on where ``inputs`` names no others: ``simulate(system, bent, inputs={tendon: 0.0})`` cuts the tendon. It may
     also be inputs that held it in equilibrium until then, in place of those of the run: {tendon: 5.0} and no inputs is
     a tendon that is cut. By default it is at rest.
-    ``method`` is Conserving() by default; ImplicitMidpoint() where a motion has no inertia, and on trees of many
-    coordinates. RungeKutta4() and SemiImplicitEuler() are explicit.
+    ``method`` is Conserving() by default; ImplicitMidpoint() where a motion has no inertia, and on large
+    trees that it does by the matrix. RungeKutta4() and SemiImplicitEuler() are explicit.
     ``inputs`` are numbers or functions of time, keyed by actuator, load or name. ``start="consistent"`` finds the
     accelerations that the inputs ask for at the first instant; "given" takes those of the state. ``every`` keeps each
     k-th step, and the last. ``file`` (.nc) receives the run while it is computed. ``progress(time, end)`` is called now

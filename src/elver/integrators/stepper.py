@@ -17,6 +17,7 @@ from elver.actuation import Signal
 from elver.dynamics.forward import forward_dynamics
 from elver.dynamics.quantities import Observation, observe_states
 from elver.errors import BadInput, NotConverged, positive
+from elver.integrators.conserving import Conserving
 from elver.integrators.march import March
 from elver.integrators.method import Method, OneStep
 from elver.mechanism import Driven
@@ -45,8 +46,12 @@ class Stepper:
         self.system, self.method = system, method
         self.step = positive("step", step, "s")
         self._turn = threading.RLock()  # compiled steps let other threads run, and two must not take one step
-        if not isinstance(method, OneStep):
-            raise BadInput(f"method = {describe(method)}: a stepper takes Newmark(), HHT() or GeneralizedAlpha()")
+        if not isinstance(method, OneStep | Conserving):
+            raise BadInput(
+                f"method = {describe(method)}: a stepper takes Newmark(), HHT(), GeneralizedAlpha() or Conserving()"
+            )
+        if isinstance(method, Conserving):
+            method.check(system)
         system, first, inputs = situation(system, state, inputs)
         self.signals: tuple[Signal, ...] = system.signals(inputs)
         self.start(first)
@@ -81,7 +86,16 @@ class Stepper:
     def _here(self) -> tuple[dict[str, Array], Observation]:
         """The present instant, as a row of a run and what is seen of it."""
         row = self._march.run(np.array([self.time]))[1]
-        return row, observe_states(self.system, row["base"], row["twist"], row["q"], row["inputs"])
+        if self._march.passage is not None:
+            row["carried"][:] = self._march.passage.carried
+        return row, self._seen(row)
+
+    def _seen(self, rows: dict[str, Array]) -> Observation:
+        """What is seen of rows of a run; with the energy of what conserving steps do not resolve."""
+        seen = observe_states(self.system, rows["base"], rows["twist"], rows["q"], rows["inputs"])
+        if "carried" in rows:
+            seen.energy[:, 0] += rows["carried"]
+        return seen
 
     @property
     def verdict(self) -> Verdict:
@@ -114,6 +128,10 @@ class Stepper:
             march.q[1] *= decay
             march.rates[0] *= decay
             march.twist[0] *= decay
+            if march.passage is not None:
+                march.passage.rate[...] *= decay
+                march.passage.spin[...] *= decay
+                march.passage.carried[...] *= decay * decay
             self.ledger.go_on_from(*self._here())
         if done < count or not np.all(np.isfinite(march.q)):
             raise NotConverged(
@@ -130,7 +148,7 @@ class Stepper:
             self.ledger = Ledger(self.system, self._march.core, self.method.ledger_order)
             assert last is not None  # the first row was booked when the ledger was opened
             self.ledger.book(*last)
-        self.ledger.book(rows, observe_states(self.system, rows["base"], rows["twist"], rows["q"], rows["inputs"]))
+        self.ledger.book(rows, self._seen(rows))
         self.ledger.steps += steps
         for begin in self._march.divided:
             self.ledger.divide(begin)

@@ -23,8 +23,9 @@ from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
 from elver.dynamics.assembly import Assembly
+from elver.dynamics.collocation import with_integration
 from elver.dynamics.core import core
-from elver.dynamics.spectral import SpectralCore, with_integration
+from elver.dynamics.spectral import SpectralCore
 from elver.results.history import History
 from elver.rods import Magnus
 

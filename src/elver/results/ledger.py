@@ -167,7 +167,8 @@ class Ledger:
         """Go on from another state, put there from outside: the change of energy is neither work nor error."""
         assert self.last is not None
         self.first_energy += float(seen.energy[-1].sum() - self.last[1].energy[-1].sum())
-        self.last = {name: rows[name][-1:] for name in _STATES}, _row(seen, -1)
+        names = (*_STATES, *(name for name in _OF_STEPS if name in rows))
+        self.last = {name: rows[name][-1:] for name in names}, _row(seen, -1)
 
     def _changes(self, rows: Rows, seen: Observation) -> Array:
         return np.hstack(self.meter.steps(rows, seen))

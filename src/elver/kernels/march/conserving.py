@@ -22,9 +22,12 @@ from __future__ import annotations
 
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
+from elver.kernels.march.along import front_of_step, mass_along, project_along, solve_mass
 from elver.kernels.march.give_back import give_back, keep_momentum
 from elver.kernels.march.memory import (
     CONTRACTION,
+    IN_FRONT,
+    JETS,
     LONGEST,
     MATRIX_STEP,
     PATIENCE,
@@ -49,6 +52,8 @@ __all__ = ["march_conserving", "residual_of_motion", "tangent_of_motion"]
 _PATIENCE = 10.0
 # Of the largest energy in play so far: what may be owed without shorter steps being tried.
 _ALLOWED = 0.001
+# Of what it is compared with: a smaller pivot of the elimination along the tree costs digits.
+_LEAST_PIVOT = 1e-9
 
 
 @kernel
@@ -68,7 +73,10 @@ def march_conserving(robot, solver, out_carried, out_held, out_given):
     given_twist, held = track.given_twist, it.x[0, m.total.size :]
     it.control[LONGEST], it.control[PATIENCE], it.control[UNIT] = 0.5, _PATIENCE, 1.0
     _arrive(call.evaluate_residual, robot, solver, base, rates, q, multipliers, inputs[0], given_twist[0])
-    call.frame_columns(robot, s.start_columns)
+    if it.front.size == 0:
+        call.frame_columns(robot, s.start_columns)
+    else:
+        m.at[JETS] = 2
     for i in range(track.times.size - 1):
         h = track.times[i + 1] - track.times[i]
         first, end = 2 * i, 2 * i + 2
@@ -95,20 +103,30 @@ def march_conserving(robot, solver, out_carried, out_held, out_given):
         _book_given(robot, solver, out_given[i + 1])
         _move(robot, solver, h, base, q)
         call.evaluate_residual(robot, base, m.twist, m.q, s.none, inputs[end], 1)
-        call.settle(call.frame_columns, robot, solver)
-        if call.factor(s.mass, s.pivots) < 1e-300:
+        if not _settle(robot, solver):
             return i
         keep_momentum(robot, solver, h)
         if (i + 1) % int(place.scheme[0, 2]) == 0:
             give_back(robot, solver, base, inputs[end], given_twist[end])
         _accept(
-            call.evaluate_residual, call.substitute, robot, solver, place.scheme[0, 0], h, base, rates, q, multipliers,
+            call.evaluate_residual, robot, solver, place.scheme[0, 0], h, base, rates, q, multipliers,
             inputs[first], inputs[first + 1], inputs[end], given_twist[end],
         )
         record(solver, i + 1)
         track.out_iterations[i + 1] = count
         out_carried[i + 1] = s.carried[0]
     return track.times.size - 1
+
+
+@inner
+def _settle(robot, solver):
+    """Factors of the matrix of inertia at the poses of the last residual; False where it is singular."""
+    call, it, _, _, _ = unpack_solver(solver)
+    _, s = unpack_step(solver)
+    if it.front.size > 0:
+        return mass_along(robot, solver) > 0.0
+    call.settle(call.frame_columns, robot, solver)
+    return not call.factor(s.mass, s.pivots) < 1e-300
 
 
 @inner
@@ -170,6 +188,10 @@ def residual_of_motion(robot, solver):
 def tangent_of_motion(robot, solver):
     """Factors of its variation."""
     call, it, m, place, _ = unpack_solver(solver)
+    if it.front.size > 0:
+        it.memory[IN_FRONT] = 1.0
+        pivot = front_of_step(robot, solver, place.scheme[0, 1], it.control[STEP])
+        return pivot if pivot > _LEAST_PIVOT else 0.0
     matrix_of_step(
         call.evaluate_frames, call.evaluate_matrix, call.frame_columns, robot, solver, place.scheme[0, 1],
         it.control[STEP], place.q, it.x[0, m.total.size :],
@@ -248,7 +270,7 @@ def _move(robot, step, h, base, q):
 
 @inner
 def _accept(
-    evaluate_residual, substitute, robot, step, kappa, h, base, rates, q, multipliers, first, middle, end, given_twist,
+    evaluate_residual, robot, step, kappa, h, base, rates, q, multipliers, first, middle, end, given_twist,
 ):
     """Rates of frames and of coordinates at the end of the step; accelerations and multipliers in balance there."""
     p, _ = unpack(robot)
@@ -267,7 +289,7 @@ def _accept(
     _rates_of_ties(robot, step, first, middle, end, h, x)
     for j in range(p.imposed.shape[0]):
         x[offset + p.imposed[j, 0]] = end[p.imposed[j, 2]]
-    substitute(s.mass, s.pivots, x)
+    solve_mass(robot, step, x)
     for k in range(n):
         q[1, k] = x[offset + k]
         m.q[1, k] = q[1, k]
@@ -276,7 +298,7 @@ def _accept(
         m.twist[0, 3], m.twist[0, 4], m.twist[0, 5] = turn_back(base, x[3], x[4], x[5])
         for k in range(3):
             rates[0, k], rates[0, 3 + k] = m.twist[0, k], x[3 + k]
-    _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers, first, middle, end, given_twist)
+    _balance(evaluate_residual, robot, step, h, base, q, multipliers, first, middle, end, given_twist)
     s.carried[0] = _carry_on(robot, step, q, kappa)
 
 
@@ -298,7 +320,10 @@ def _momenta(robot, step, base, twist, x):
             for k in range(6):
                 u[k] = w.node_end[f, k] - u[k]
             add_momentum(p.inertia[f], w.pose[f], u, s.force[f])
-    project_wrenches(robot, s.start_columns, s.force, x)
+    if s.mass_front.size > 0:
+        project_along(robot, w.register, w.pose, s.force, x)
+    else:
+        project_wrenches(robot, s.start_columns, s.force, x)
 
 
 @inner
@@ -326,7 +351,7 @@ def _rates_of_ties(robot, step, first, middle, end, h, x):
 
 
 @inner
-def _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers, first, middle, end, given_twist):
+def _balance(evaluate_residual, robot, step, h, base, q, multipliers, first, middle, end, given_twist):
     """Accelerations and multipliers at the end of the step, in balance there; m.twist of the base."""
     p, w = unpack(robot)
     m, s = unpack_step(step)
@@ -354,7 +379,7 @@ def _balance(evaluate_residual, substitute, robot, step, h, base, q, multipliers
         for k in range(n):
             if s.light[k] > 0.0:
                 x[offset + k] = 0.0
-    substitute(s.mass, s.pivots, x)
+    solve_mass(robot, step, x)
     for k in range(n):
         q[2, k] = m.q[2, k] + x[offset + k]
         q[3, k] = q[2, k]

@@ -19,7 +19,7 @@ from elver.kernels.march.groups import groups_of
 from elver.kernels.march.memory import solver_types
 from elver.kernels.terms.closures import closure_diagonal
 from elver.kernels.tree.interval import columns, world_columns, world_map
-from elver.kernels.tree.program import Program, smallest_program
+from elver.kernels.tree.program import Program, smallest_program, work_for
 from elver.kernels.tree.recursion import dual_stumpff, has_inertia
 from elver.kernels.tree.tangent import world_inertia
 
@@ -50,6 +50,8 @@ class Passage(NamedTuple):
     spin: Floats  # (n,) rates of rotors, likewise
     last: Floats  # (n + 1,) Δq of the step before, and its length, 0 at the start
     begun: Floats  # (1,) 1 when rates are those of a step before
+    register: Floats  # registers at the start of the step, where steps go along the tree
+    mass_front: Ints  # table of the front of inertia there, else empty
     start_columns: Floats  # (frames, 6, longest path) columns at the start of the step, world axes about the base point
     columns: Floats  # (frames, 6, longest path) at its end
     product: Floats  # (6, longest path)
@@ -94,13 +96,14 @@ class Passage(NamedTuple):
 
 
 def passage_for(
-    program: Program, rows: int, inputs: int, light: Floats | None = None, floating: tuple[int, ...] = ()
+    program: Program, rows: int, inputs: int, light: Floats | None = None, floating: tuple[int, ...] = (),
+    mass_front: Ints | None = None,
 ) -> Passage:
     """Arrays of the right sizes; ``floating``: segments of joints that let parts float apart, in a world at rest."""
     frames, n = program.inertia.shape[0], program.component.size
     coordinates = 6 * int(program.free[0]) + n
     floats, floats_by, group = groups_of(program, floating)
-    longest = max(int(np.max(program.segment[:, 8])), 6)
+    longest = max(int(np.max(program.segment[:, 8])), 6) if mass_front is None else 0
     moving = frames if program.slide_frame.size + program.drag_frame.size + program.strip_frame.size else 0
     size, tendons, spans = coordinates + rows, program.tendon_input.size, program.span_tendon.size
     return Passage(
@@ -108,6 +111,8 @@ def passage_for(
         spin=np.zeros(n),
         last=np.zeros(n + 1),
         begun=np.zeros(1),
+        register=work_for(program).register if mass_front is not None else np.zeros((0, 0, 6)),
+        mass_front=np.zeros(0, dtype=np.int64) if mass_front is None else mass_front,
         start_columns=np.zeros((frames, 6, longest)),
         columns=np.zeros((frames, 6, longest)),
         product=np.zeros((6, longest)),
@@ -122,7 +127,7 @@ def passage_for(
         residual=np.zeros(size),
         inputs=np.zeros((2, inputs)),
         none=np.zeros(rows),
-        mass=np.zeros((size, size)),
+        mass=np.zeros((size, size) if mass_front is None else (0, 0)),
         pivots=np.zeros(size, dtype=np.int64),
         held=np.zeros(rows),
         debt=np.zeros(1),

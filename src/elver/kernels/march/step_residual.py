@@ -6,6 +6,7 @@ import math
 
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import heat_of_step, push_at_start, unpack
+from elver.kernels.march.along import begin_along, project_along
 from elver.kernels.march.floating import float_from_start, rows_of_floats
 from elver.kernels.march.memory import follow
 from elver.kernels.march.passage import project_wrenches, unpack_step
@@ -45,6 +46,8 @@ def start_step(evaluate_residual, robot, step, h, base, q, first, middle, end):
     if coordinates > n:
         base_rows_to_world(base, s.static)
     float_from_start(robot, step)
+    if s.mass_front.size > 0:
+        begin_along(robot, step)
     w.node_step[0] = h
     for k in range(3):
         w.node_step[1 + k] = base[3, k]
@@ -107,7 +110,10 @@ def residual_of_step(evaluate_residual, robot, step, chi, h, base, q, multiplier
     _wrenches_at_start(robot, step, m.base, multipliers)
     for k in range(coordinates):
         s.residual[k] = w.residual[k] + s.static[k]
-    project_wrenches(robot, s.start_columns, s.force, s.residual)
+    if s.mass_front.size > 0:
+        project_along(robot, s.register, w.node_start, s.force, s.residual)
+    else:
+        project_wrenches(robot, s.start_columns, s.force, s.residual)
     for t in range(p.tendon_row.size):
         if p.tendon_row[t] >= 0:
             for k in range(n):

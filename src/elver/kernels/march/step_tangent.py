@@ -15,7 +15,7 @@ from elver.kernels.march.passage import add_block, add_products, add_tie_column,
 from elver.kernels.tree.nodal import slope_between, turn
 from elver.kernels.tree.recursion import has_inertia
 
-__all__ = ["matrix_of_step"]
+__all__ = ["base_columns", "matrix_of_step"]
 
 
 @kernel
@@ -26,7 +26,7 @@ def matrix_of_step(evaluate_frames, evaluate_matrix, frame_columns, robot, step,
     n, coordinates = q.shape[1], m.total.size
     offset, matrix = coordinates - n, w.matrix
     m.weights[0], m.weights[1], m.weights[2] = 1.0, 2.0 / h, 0.0
-    _base_columns(m.base, m.total, m.small[0], m.columns)
+    base_columns(m.base, m.total, m.small[0], m.columns)
     frame_columns(robot, s.columns)
     evaluate_frames(robot, m.base, multipliers, s.inputs[1], 2)
     evaluate_matrix(robot, m.q, multipliers, s.inputs[1], m.columns, m.weights, 1)
@@ -60,7 +60,7 @@ def matrix_of_step(evaluate_frames, evaluate_matrix, frame_columns, robot, step,
 
 
 @inner
-def _base_columns(base, total, chart, out):
+def base_columns(base, total, chart, out):
     """Body variations of the base per unknown; chart = (1 + ½Δθ̂)/(1 + ¼|Δθ|²), spatial turn per Cayley vector."""
     x, y, z = 0.0, 0.0, 0.0
     if total.size > 2:  # else the base is not free, and its columns are not asked for

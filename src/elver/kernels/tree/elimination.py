@@ -20,6 +20,10 @@ Closures and free spans of cables tie branches to each other. The tree is elimin
 border (:mod:`elver.kernels.tree.substitution`); springs on the tied frames, which the border takes away again, keep
 limbs regular that are loose once the loop is cut.
 
+Over a conserving step (:mod:`elver.kernels.march.conserving`; jets = 2) wrenches act at both ends, each on the columns
+there: W has twelve rows, those of the start first, rows of coordinates are z_nᵀ W_n + z_+ᵀ W_+; only the end varies.
+With jets = 0 the matrix is that of inertia, in the first columns of work.stiffness, and of what is in ``Front.extra``.
+
 Pivots are compared with what the front itself holds, in units of the unknowns. In statics a part that is loose when
 held at its start (a passive joint, a strut beyond its own critical load) has none, though the whole may be regular:
 :func:`home` returns the smallest, and a solver takes the dense matrix where it is too small.
@@ -51,17 +55,18 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
     """
     p, w = unpack(robot)
     o, f = unpack_front(table)
-    F, B, width = f.front, w.stiffness, 6 * jets
+    F, B, width = f.front, w.stiffness, 18 if jets == 3 else 6
+    tall, rates = 12 if jets == 2 else 6, 3 if jets == 3 else 1
     smallest = np.inf
     f.nature[0], f.nature[1] = 0.0, np.inf
-    has_slopes = p.tendon_input.size + p.own_input.size > 0
+    has_slopes = jets > 0 and p.tendon_input.size + p.own_input.size > 0
     if has_slopes:
         point_slopes(
             p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
             p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
             w.vector, w.hessian6, w.slope,
         )
-    if p.own_input.size > 0:
+    if jets > 0 and p.own_input.size > 0:
         own_slopes(robot[OWN + 1])(robot, q, inputs)
     for j in range(o.tie_frame.size):
         for k in range(6):
@@ -72,11 +77,9 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
         )  # fmt: skip
         strains, top = p.active[s, 0], o.top[s]
         moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
-        _clear(F, 6 + top, width + top, f.live, top)
+        _clear(F, tall + top, width + top, f.live, top)
         for i in range(start + intervals - 1, start - 1, -1):
-            for r in range(6):
-                for c in range(width):
-                    F[r, c] += B[i + 1, r, c]
+            _add_frame(B[i + 1], tall, width, F)
             if count == 0:
                 continue
             for j in range(o.enter[i], o.enter[i + 1]):
@@ -85,54 +88,93 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
                 g = o.point[i + 1]
                 _add_slope(
                     w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
-                    f.live, weights[0], width, F,
+                    f.live, weights[0], tall, width, F,
                 )
             _interval(
                 i, i if i > start else parent, moments, operations, p.poly_pair[poly], p.poly_beta[poly],
-                p.poly_linear[poly], p.active[s], jets, weights, w.register[i], w.pose, w.eta, w.acc, w.force, w.column,
-                w.scalar, w.stumpff, w.tangent_map, w.local, w.adjoint, w.column_adjoint, w.vector, w.hessian,
-                f.column[i], f.spread[i], f.turned,
+                p.poly_linear[poly], p.active[s], rates, weights, w.register[i], w.pose, w.eta, w.acc, w.force,
+                w.column, w.scalar, w.stumpff, w.tangent_map, w.local, w.adjoint, w.column_adjoint, w.vector, w.hessian,
+                f.column[i, :, tall - 6 :], f.spread[i], f.turned,
             )
+            if tall == 12:
+                for a in range(strains * moments):
+                    for k in range(6):
+                        f.column[i, a, k] = f.start[i, a, k]
             _pass(
-                F, 6 + top, width, width + top, strains, moments, weights[0], o.own[i], o.low[i], p.phi[i], o.place,
-                f.column[i], f.spread[i], w.hessian, f.turned, f.ahead, f.across,
+                F, tall, tall + top, width, width + top, strains, moments, weights[0], o.own[i], o.low[i], p.phi[i],
+                o.place, f.column[i], f.spread[i], w.hessian, f.turned, f.ahead, f.across,
             )
             if i == start:
                 if has_slopes and o.start_point[s] >= 0:
                     g = o.start_point[s]
                     _add_slope(
                         w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
-                        f.live, weights[0], width, F,
+                        f.live, weights[0], tall, width, F,
                     )
                 if o.pair[s] == 2:
-                    for r in range(6 + top):
+                    for r in range(tall + top):
                         for c in range(width + top):
                             F[r, c] += f.held[r, c]
             group = o.group[i]
             if group >= 0:
                 _add_laws(
                     o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.block, o.given, f.live, top, width, p.law,
-                    p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, q, weights, jets, F,
+                    p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, f.extra, q, weights, jets, F,
                 )
                 found = _eliminate(
                     o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.given, o.scale[6 * p.free[0] :], o.size,
-                    weights, top, width, o.alone[i] == 1, o.moved[s] == 1 or i > start, F, f.spare, f.nature,
+                    weights, jets, top, width, o.alone[i] == 1, o.moved[s] == 1 or i > start, F, f.spare, f.nature,
                     f.factor[group], f.pivot[group], f.answer[group], f.load[group],
                 )
                 smallest = min(smallest, found)
         if o.pair[s] == 1:
-            _hold(F, 6 + top, width + top, f.held)
+            _hold(F, tall + top, width + top, f.held)
             continue  # its wrench goes home with the other half
         for r in range(6):
             for c in range(width):
-                B[parent, r, c] += F[r, c]
+                B[parent, r, c] += F[tall - 6 + r, c]
+                if tall == 12:
+                    B[parent, r, 6 + c] += F[r, c]
     if p.free[0] == 1:
         base_columns_in_world(w.pose, w.eta, base_columns, f.base_columns, f.base_columns[18:], w.vector)
-        found = _base_block(B[0], f.base_columns, width, o.scale, o.size[1] * weights[0], f.base, f.base_pivot)
+        if jets == 2 or jets == 0:
+            _world_rows(w.force[0], jets, f.base_columns, B[0])
+        found = _base_block(
+            B[0], f.base_columns, width, o.scale, o.size[1] * weights[0] if jets > 0 else 0.0, f.base, f.base_pivot
+        )
         smallest = min(smallest, found)
     if f.border_step.size > 0 and smallest > 0.0:
         smallest = min(smallest, take_border(robot, table, weights, multipliers, inputs, jets))
     return smallest
+
+
+@inner
+def _add_frame(B, tall, width, F):
+    """What a frame demands by itself joins the front."""
+    for r in range(6):
+        for c in range(width):
+            F[tall - 6 + r, c] += B[r, c]
+            if tall == 12:
+                F[r, c] += B[r, 6 + c]
+
+
+@inner
+def _world_rows(force, jets, base_columns, B):
+    """Rows of a free base in world axes: those of both ends, the latter as they turn, + ω × (couple; force)."""
+    for r in range(6):
+        for k in range(6):
+            base_columns[18 + r, k] = 1.0 if r == k else 0.0
+            if jets == 2:
+                B[r, k] += B[r, 6 + k]
+    if jets == 2:
+        for half in range(0, 6, 3):
+            x, y, z = force[half], force[half + 1], force[half + 2]
+            B[half, 1] += z
+            B[half, 2] -= y
+            B[half + 1, 0] -= z
+            B[half + 1, 2] += x
+            B[half + 2, 0] += y
+            B[half + 2, 1] -= x
 
 
 @inner
@@ -154,7 +196,7 @@ def _hold(F, rows, width, held):
 
 
 @inner
-def _add_slope(h, phi, bend, first, component, place, live, weight, width, F):
+def _add_slope(h, phi, bend, first, component, place, live, weight, tall, width, F):
     """H += φᵀ h φ of one quadrature point, between coordinates that are in the front."""
     if is_none(h):
         return
@@ -163,7 +205,7 @@ def _add_slope(h, phi, bend, first, component, place, live, weight, width, F):
             a, left = first + i, weight * phi[i - bend[3 * slot + 2]]
             if live[place[a]] != a:
                 continue
-            row = F[6 + place[a]]
+            row = F[tall + place[a]]
             for other in range(6):
                 for k in range(bend[3 * other], bend[3 * other + 1]):
                     b = first + k
@@ -199,7 +241,9 @@ def _interval(
 
 
 @inner
-def _pass(F, rows, width, columns, strains, moments, w0, own, low, phi, place, z, u, hessian, turned, ahead, across):
+def _pass(
+    F, tall, rows, width, columns, strains, moments, w0, own, low, phi, place, z, u, hessian, turned, ahead, across
+):
     """The front at the end of an interval becomes the one at its start."""
     local = strains * moments
     # [Q; H] += [P; E] u φ
@@ -222,6 +266,9 @@ def _pass(F, rows, width, columns, strains, moments, w0, own, low, phi, place, z
         z0, z1, z2, z3, z4, z5 = za[0], za[1], za[2], za[3], za[4], za[5]
         for c in range(columns):
             out[c] = z0 * F[0, c] + z1 * F[1, c] + z2 * F[2, c] + z3 * F[3, c] + z4 * F[4, c] + z5 * F[5, c]
+        for r in range(6, tall):
+            for c in range(columns):
+                out[c] += za[r] * F[r, c]
         for slot in range(strains):
             for j in range(low[slot], low[slot + 1]):
                 total = 0.0
@@ -230,7 +277,7 @@ def _pass(F, rows, width, columns, strains, moments, w0, own, low, phi, place, z
                 out[width + place[own[j]]] += w0 * total
     for slot in range(strains):
         for j in range(low[slot], low[slot + 1]):
-            row = F[6 + place[own[j]]]
+            row = F[tall + place[own[j]]]
             for m in range(moments):
                 value, source = phi[m, j], across[slot * moments + m]
                 for c in range(columns):
@@ -242,21 +289,29 @@ def _pass(F, rows, width, columns, strains, moments, w0, own, low, phi, place, z
             for m in range(moments):
                 value, source = phi[m, j], turned[slot * moments + m]
                 for r in range(6):
-                    F[r, at] += value * source[r]
+                    F[tall - 6 + r, at] += value * source[r]
 
 
 @inner
-def _add_laws(leaving, place, block, given, live, top, width, law, K, D, friction, stop, rotor, q, weights, jets, F):
+def _add_laws(
+    leaving, place, block, given, live, top, width, law, K, D, friction, stop, rotor, extra, q, weights, jets, F
+):
     """Elasticity, damping and what else acts on the coordinates that leave, between them and with those that stay."""
-    w0, w1 = weights[0], weights[1]
+    w0, w1, tall = weights[0], weights[1], 12 if jets == 2 else 6
+    if jets == 2:
+        w0 += weights[2]  # of vibration that the step does not resolve
     for j in range(leaving.size):
         k = leaving[j]
         at, low = place[k], law[k, 0]
+        if jets == 0 or jets == 2:
+            F[tall + at, width + at] += extra[k]
+        if jets == 0:
+            continue
         for c in range(law[k, 1] - low):
             other = block[k] + low + c
             if live[place[other]] == other:
-                F[6 + at, width + place[other]] += w0 * K[k, c] + w1 * D[k, c]
-        F[6 + at, width + at] += coordinate_slope(k, friction, stop, rotor, q, weights, jets)
+                F[tall + at, width + place[other]] += w0 * K[k, c] + w1 * D[k, c]
+        F[tall + at, width + at] += coordinate_slope(k, friction, stop, rotor, q, weights, jets)
     for j in range(leaving.size):
         live[place[leaving[j]]] = -1
     for j in range(leaving.size):
@@ -264,25 +319,26 @@ def _add_laws(leaving, place, block, given, live, top, width, law, K, D, frictio
         at = place[k]
         for c in range(top):
             other = live[c]
-            if other >= 0 and law[other, 0] <= k - block[k] and k - block[k] < law[other, 1]:
+            if jets > 0 and other >= 0 and law[other, 0] <= k - block[k] and k - block[k] < law[other, 1]:
                 back = k - block[k] - law[other, 0]
-                F[6 + c, width + at] += w0 * K[other, back] + w1 * D[other, back]
+                F[tall + c, width + at] += w0 * K[other, back] + w1 * D[other, back]
         if given[k] == 1:
             for c in range(width + top):
-                F[6 + at, c] = 0.0
-            F[6 + at, width + at] = 1.0 if jets == 1 or weights[2] == 0.0 else weights[2]
+                F[tall + at, c] = 0.0
+            F[tall + at, width + at] = 1.0 if jets < 3 or weights[2] == 0.0 else weights[2]
 
 
 @inner
 def _eliminate(
-    leaving, place, given, scale, size, weights, top, width, alone, moved, F, spare, nature, factor, pivot, answer, load
+    leaving, place, given, scale, size, weights, jets, top, width, alone, moved, F, spare, nature, factor, pivot,
+    answer, load,
 ):
     """Solve for the coordinates that leave, and take them out of the front; smallest pivot, relative."""
     count = leaving.size
     known = width if alone else width + top
-    most = size[1] * weights[0]
+    tall, most = 12 if jets == 2 else 6, size[1] * weights[0] if jets > 0 else 0.0
     for x in range(count):
-        row, s = F[6 + place[leaving[x]]], scale[leaving[x]]
+        row, s = F[tall + place[leaving[x]]], scale[leaving[x]]
         for y in range(count):
             factor[x, y] = s * row[width + place[leaving[y]]] * scale[leaving[y]]
             most = max(most, abs(factor[x, y]))
@@ -294,9 +350,9 @@ def _eliminate(
         for c in range(width):
             unit = weights[c // 6] * (size[0] if c % 6 >= 3 else 1.0)
             most = max(most, abs(answer[x, c]) * unit)
-        for r in range(6 + top):
+        for r in range(tall + top):
             load[r, x] = F[r, width + place[leaving[x]]]
-    if width == 6:
+    if jets == 1:
         _judge(leaving, given, scale, most, factor, answer, load, spare, nature)
     smallest = _factor(factor, count, pivot)
     if not smallest > 0.0:
@@ -306,7 +362,7 @@ def _eliminate(
         for x in range(count):
             for c in range(known):
                 answer[x, c] *= scale[leaving[x]]
-        for r in range(6 if alone else 6 + top):
+        for r in range(tall if alone else tall + top):
             row = F[r]
             for x in range(count):
                 value, source = load[r, x], answer[x]
@@ -317,8 +373,8 @@ def _eliminate(
     for x in range(count):
         at = place[leaving[x]]
         for c in range(width + top):
-            F[6 + at, c] = 0.0
-        for r in range(6 + top):
+            F[tall + at, c] = 0.0
+        for r in range(tall + top):
             F[r, width + at] = 0.0
     return smallest / most
 

@@ -50,22 +50,24 @@ class Order(NamedTuple):
 class Front(NamedTuple):
     """The front, and what the way back needs: it belongs to the state at which the matrix was taken."""
 
-    front: Floats  # (6 + places, 18 + places)
-    held: Floats  # (6 + places, 18 + places) of the half that waits
+    front: Floats  # (12 + places, 18 + places)
+    held: Floats  # (12 + places, 18 + places) of the half that waits
     live: Ints  # (places,) coordinate at each place, or -1
-    ahead: Floats  # (6 + places, local columns) [P; E] u
+    ahead: Floats  # (12 + places, local columns) [P; E] u
     across: Floats  # (local columns, 18 + places) zᵀ [P Q]
     turned: Floats  # (local columns, 6) coad(z) F
-    column: Floats  # (intervals, local columns, 6) z
+    column: Floats  # (intervals, local columns, 12) z; over a conserving step that of its start, then of its end
+    start: Floats  # (intervals, local columns, 6) z at the start of such a step
     spread: Floats  # (intervals, local columns, 18) u
     factor: Floats  # (groups, most of a group, most of a group) of H, scaled
     pivot: Ints  # (groups, most of a group)
     answer: Floats  # (groups, most of a group, 18 + places) H⁻¹ [E H]
-    load: Floats  # (groups, 6 + places, most of a group) [Q; H] of those that leave
+    load: Floats  # (groups, 12 + places, most of a group) [Q; H] of those that leave
     base: Floats  # (6, 6) of a free base, factored
     base_pivot: Ints  # (6,)
     base_columns: Floats  # (24, 6) of a free base: variation, then rows
-    wrench: Floats  # (frames, 6) constant part of W
+    wrench: Floats  # (frames + 1, 12) constant part of W; last, of what is on its way home
+    extra: Floats  # (n,) on the diagonal, of conserving steps
     variation: Floats  # (frames, 18) Y
     demand: Floats  # (places,) constant part of r, then the coordinates at their places
     part: Floats  # (most of a group,)
@@ -225,22 +227,24 @@ def front_for(program: Program, order: Order) -> Front:
     rows = program.row_kind.size + int(np.count_nonzero(program.tendon_row >= 0))
     groups = max(int(order.group.max(initial=-1)) + 1, 1)
     return Front(
-        front=np.zeros((6 + places, 18 + places)),
-        held=np.zeros((6 + places, 18 + places)),
+        front=np.zeros((12 + places, 18 + places)),
+        held=np.zeros((12 + places, 18 + places)),
         live=np.zeros(places, dtype=np.int64),
-        ahead=np.zeros((6 + places, local)),
+        ahead=np.zeros((12 + places, local)),
         across=np.zeros((local, 18 + places)),
         turned=np.zeros((local, 6)),
-        column=np.zeros((intervals, local, 6)),
+        column=np.zeros((intervals, local, 12)),
+        start=np.zeros((intervals, local, 6)),
         spread=np.zeros((intervals, local, 18)),
         factor=np.zeros((groups, most, most)),
         pivot=np.zeros((groups, most), dtype=np.int64),
         answer=np.zeros((groups, most, 18 + places)),
-        load=np.zeros((groups, 6 + places, most)),
+        load=np.zeros((groups, 12 + places, most)),
         base=np.zeros((6, 6)),
         base_pivot=np.zeros(6, dtype=np.int64),
         base_columns=np.zeros((24, 6)),
-        wrench=np.zeros((intervals + 1, 6)),
+        wrench=np.zeros((intervals + 2, 12)),
+        extra=np.zeros(n),
         variation=np.zeros((intervals + 1, 18)),
         demand=np.zeros(places),
         part=np.zeros(most),

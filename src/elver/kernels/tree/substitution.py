@@ -41,14 +41,18 @@ def _apply_one(a, n, pivot, x):
 
 @inner
 def _carry_home(
-    segment, strains, moments, top, offset, scale, own, low, phi, place, leave, leave_at, groups, given, column,
+    segment, strains, moments, tall, top, offset, scale, own, low, phi, place, leave, leave_at, groups, given, column,
     factor, pivot, load, part, solution, wrench, demand, x,
 ):
     """Constant parts of wrench and rows of one segment; what leaves is solved for, but for what is nearer."""
-    start = segment[1]
+    start, more = segment[1], wrench[wrench.shape[0] - 1]  # of a frame of its own, behind all others
+    for r in range(6, tall):
+        more[r] = 0.0
     w0, w1, w2, w3, w4, w5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(start + segment[2] - 1, start - 1, -1):
         b = wrench[i + 1]
+        for r in range(6, tall):
+            more[r] += b[r]
         w0 += b[0]
         w1 += b[1]
         w2 += b[2]
@@ -61,6 +65,8 @@ def _carry_home(
             for m in range(moments):
                 z = column[i, slot * moments + m]
                 value = z[0] * w0 + z[1] * w1 + z[2] * w2 + z[3] * w3 + z[4] * w4 + z[5] * w5
+                for r in range(6, tall):
+                    value += z[r] * more[r]
                 if value != 0.0:
                     for j in range(low[i, slot], low[i, slot + 1]):
                         demand[place[own[i, j]]] += phi[i, m, j] * value
@@ -85,8 +91,10 @@ def _carry_home(
             w3 += load[g, 3, k] * value
             w4 += load[g, 4, k] * value
             w5 += load[g, 5, k] * value
+            for r in range(6, tall):
+                more[r] += load[g, r, k] * value
             for r in range(top):
-                demand[r] += load[g, 6 + r, k] * value
+                demand[r] += load[g, tall + r, k] * value
         for k in range(count):
             demand[place[leave_at[first + k]]] = 0.0
     b = wrench[segment[0]]
@@ -96,6 +104,8 @@ def _carry_home(
     b[3] += w3
     b[4] += w4
     b[5] += w5
+    for r in range(6, tall):
+        b[r] += more[r]
 
 
 @inner
@@ -145,14 +155,15 @@ def solve_tree(robot, table, jets, x):
     """
     p, _ = unpack(robot)
     o, f = unpack_front(table)
-    segment, offset, width, scale = p.segment, 6 * p.free[0], 6 * jets, o.scale
+    segment, offset, width, scale = p.segment, 6 * p.free[0], 18 if jets == 3 else 6, o.scale
+    tall = 12 if jets == 2 else 6
     wrench, Y, demand = f.wrench, f.variation, f.demand
     for k in range(demand.size):
         demand[k] = 0.0
     for s in range(segment.shape[0] - 1, -1, -1):
         _carry_home(
-            segment[s], p.active[s, 0], p.poly_size[segment[s, 5], 0], o.top[s], offset, scale[offset:], o.own, o.low,
-            p.phi, o.place, o.leave, o.leave_at, o.group, o.given, f.column, f.factor, f.pivot, f.load, f.part,
+            segment[s], p.active[s, 0], p.poly_size[segment[s, 5], 0], tall, o.top[s], offset, scale[offset:], o.own,
+            o.low, p.phi, o.place, o.leave, o.leave_at, o.group, o.given, f.column, f.factor, f.pivot, f.load, f.part,
             f.solution, wrench, demand, x,
         )
     for c in range(width):
@@ -162,6 +173,8 @@ def solve_tree(robot, table, jets, x):
             total = x[a]
             for r in range(6):
                 total -= f.base_columns[18 + r, a] * wrench[0, r]
+                if tall == 12:
+                    total -= f.base_columns[18 + r, a] * wrench[0, 6 + r]
             x[a] = total * scale[a]
         _apply_one(f.base, 6, f.base_pivot, x)
         for a in range(6):
@@ -176,7 +189,7 @@ def solve_tree(robot, table, jets, x):
             demand, x,
         )
     for i in range(wrench.shape[0]):
-        for k in range(6):
+        for k in range(tall):
             wrench[i, k] = 0.0
 
 

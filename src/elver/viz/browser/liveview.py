@@ -13,9 +13,10 @@ import numpy as np
 
 from elver.errors import BadInput
 from elver.integrators.live import LiveRobot, Snapshot
+from elver.viz.browser.actors import Place, actors_of
 from elver.viz.browser.plots import ScrollingPlot
 from elver.viz.browser.server import Served, paragraph
-from elver.viz.browser.stage import Place, Stage, actors_of, rgb
+from elver.viz.browser.stage import Stage, rgb
 from elver.viz.style import COLOURS
 
 __all__ = ["LiveView"]

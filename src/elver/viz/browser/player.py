@@ -19,10 +19,11 @@ import xarray as xr
 from elver.errors import BadInput
 from elver.io import loads
 from elver.system import System
+from elver.viz.browser.actors import Actors, Place, actors_of, actors_of_cast
 from elver.viz.browser.plots import LinkedPlot
 from elver.viz.browser.server import Served, paragraph
 from elver.viz.browser.shapes import MEASURES
-from elver.viz.browser.stage import Actors, Place, Stage, actors_of, actors_of_cast, rgb
+from elver.viz.browser.stage import Stage, rgb
 from elver.viz.history import Cast, cast_of
 
 __all__ = ["Player", "Recording"]

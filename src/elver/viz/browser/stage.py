@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_rgb
 
-from elver.actuation import SpooledTendon, Tendon
-from elver.bodies import Shape, Sphere
+from elver.bodies import Sphere
 from elver.lie import so3
-from elver.mechanism import Fixed, Frame
+from elver.mechanism import Frame
 from elver.numerics.round_numbers import nice_step
 from elver.rods import Rod
-from elver.system import System
 from elver.viz.bodies import solid
+from elver.viz.browser.actors import Actors, Line, Place
 from elver.viz.browser.shapes import MEASURES, RAMP, Colours, RodSkin, ball, disk, interpolation, open_tube, triangles
-from elver.viz.history import Cast
 from elver.viz.style import COLOURS
 
-__all__ = ["Actors", "Place", "Stage", "actors_of", "actors_of_cast", "rgb"]
+__all__ = ["Stage", "rgb"]
 
 _TENDON_POINTS = 48
 _DISKS = 9
@@ -32,64 +29,6 @@ def rgb(name: str, white: float = 0.0) -> tuple[int, int, int]:
     """A colour of the house in 0 ... 255, mixed with some white."""
     r, g, b = ((1.0 - white) * np.array(to_rgb(COLOURS[name])) + white) * 255.0
     return int(r), int(g), int(b)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a part is: nodes ``s`` (N,) of a rod, or one frame of a body; positions (N, 3), rotations (N, 3, 3)."""
-
-    s: np.ndarray
-    position: np.ndarray
-    rotation: np.ndarray
-
-
-@dataclass(frozen=True)
-class Line:
-    """A tendon, from the system or, where only names are known, not drawn."""
-
-    name: str
-    tendon: Tendon | SpooledTendon
-
-
-@dataclass(frozen=True)
-class Actors:
-    """Who plays: names with what is needed to draw them. Places come with every picture."""
-
-    rods: dict[str, tuple[np.ndarray, np.ndarray, Rod | None]]  # s, half widths, the rod where it is known
-    bodies: dict[str, tuple[Shape | None, np.ndarray]]  # shape, its middle in body axes
-    joints: list[tuple[Frame, str]] = field(default_factory=list)  # on a part: "plate" or "ball"
-    tendons: list[Line] = field(default_factory=list)
-
-
-def actors_of(system: System) -> Actors:
-    """Everything of a system that can be seen."""
-    mechanism = system.mechanism
-    rods: dict[str, tuple[np.ndarray, np.ndarray, Rod | None]] = {}
-    for rod in mechanism.rods:
-        s = rod.grid.s
-        rods[rod.name] = s, np.column_stack(rod.section.half_widths(s, rod.length)), rod
-    bodies = {
-        body.name: (body.shape, np.asarray(body.centre, dtype=float))
-        for body in mechanism.bodies
-        if body.mass > 0.0 or body.shape is not None
-    }
-    joints: list[tuple[Frame, str]] = []
-    for joint in mechanism.joints:
-        fixed = isinstance(joint, Fixed)
-        if joint.b.part == "world" or type(joint).__name__ == "Floating" or (fixed and joint.a.part != "world"):
-            continue
-        if isinstance(joint.b.part, Rod) or joint.b.part.name in bodies:
-            joints.append((joint.b, "plate" if fixed else "ball"))
-    tendons = [Line(system.label(part), part) for part in system.actuators if isinstance(part, Tendon | SpooledTendon)]
-    return Actors(rods, bodies, joints, tendons)
-
-
-def actors_of_cast(cast: Cast) -> Actors:
-    """Rods and bodies of a run whose model is not known."""
-    rods: dict[str, tuple[np.ndarray, np.ndarray, Rod | None]] = {
-        rod.name: (rod.s, rod.half_width, None) for rod in cast.rods
-    }
-    return Actors(rods, {body.name: (body.shape, np.zeros(3)) for body in cast.bodies})
 
 
 class Stage:

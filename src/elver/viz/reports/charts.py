@@ -149,9 +149,7 @@ def _shapes(axes: Axes, cast: Cast) -> None:
 def _balance(axes: Axes, run: xr.Dataset) -> None:
     time = run["time"].values
     change = run["energy/total"].values - run["energy/total"].values[0]
-    kinds = [("total", change)] + [
-        (name, run[f"energy/{name}"].values) for name in ("work", "dissipated", "numerical")
-    ]
+    kinds = [("total", change)] + [(name, run[f"energy/{name}"].values) for name in ("work", "dissipated", "numerical")]
     for k, (name, values) in enumerate(kinds):
         axes.plot(time, values, color=_colour(k), label=name, linewidth=3.6 if k == 0 else 1.6)
     least = 1e-3 * float(run.attrs.get("energy_in_play", 0.0))  # rounding is not drawn as if it were something

@@ -75,48 +75,13 @@ def playback_of(
     least_radius = 0.006 * size
     meshes = _Meshes()
 
-    # parts, and the poses of their nodes
-    parts: list[dict[str, Any]] = []
-    weights: dict[bytes, int] = {}
-    places: list[np.ndarray] = []
-    frames: list[np.ndarray] = []
-    points: dict[str, np.ndarray] = {}  # s of the fine points
-    first = 0
-    along = int(np.clip(1400 // max(len(cast.rods), 1), 28, 96))
-    for rod in cast.rods:
-        fine = points[rod.name] = np.linspace(rod.s[0], rod.s[-1], along)
-        matrix = _spline(rod.s, np.eye(len(rod.s)), fine).astype(np.float32).tobytes()
-        half = np.stack([np.interp(fine, rod.s, rod.half_width[:, i]) for i in (0, 1)], axis=1)
-        parts.append(
-            {
-                "kind": "rod",
-                "name": rod.name,
-                "first": first,
-                "count": len(rod.s),
-                "weights": weights.setdefault(matrix, len(weights)),
-                "between": _text(np.interp(fine, rod.s, np.arange(len(rod.s)))),
-                "half": _text(np.maximum(half, least_radius)),
-                "colour": to_rgb(COLOURS["rod"]),
-            }
-        )
-        first += len(rod.s)
-        orientation = rod.orientation[chosen] if rod.orientation is not None else _carried(rod.position[chosen])
-        places.append(rod.position[chosen])
-        frames.append(orientation)
-    for body in cast.bodies:
-        shape = body.shape or Sphere(max(0.02 * size, cast.marker))
-        mesh = meshes.of_body(shape, size, stripe=body.shape is not None)
-        parts.append({"kind": "body", "name": body.name, "first": first, "count": 1, "mesh": mesh})
-        first += 1
-        points[body.name] = np.zeros(0)
-        places.append(body.position[chosen][:, None])
-        frames.append(body.orientation[chosen][:, None])
-    measures, values = measures_of(cast, chosen, frames[: len(cast.rods)], run, system)
-    tendons = tendons_of(system, run, cast.steps[chosen], points)
+    parts = _parts_of(cast, chosen, size, least_radius, meshes)
+    measures, values = measures_of(cast, chosen, parts.frames[: len(cast.rods)], run, system)
+    tendons = tendons_of(system, run, cast.steps[chosen], parts.points)
 
-    position = np.concatenate(places, axis=1)  # (frames, nodes, 3)
+    position = np.concatenate(parts.places, axis=1)  # (frames, nodes, 3)
     whole = np.round((position - low) / (high - low) * 65535.0).astype("<u2")
-    quaternion = np.round(so3.to_quaternion(np.concatenate(frames, axis=1)) * 32767.0).astype("<i2")
+    quaternion = np.round(so3.to_quaternion(np.concatenate(parts.frames, axis=1)) * 32767.0).astype("<i2")
     duration = float(cast.time[-1] - cast.time[0])
     extent, travel = _extent(position)
     scene = {
@@ -140,13 +105,60 @@ def playback_of(
         "outline": np.round(_outline(np.concatenate([seen, seen * [1, 1, 0] + [0, 0, low[2]]])), 6).tolist(),
         "around": 20 if len(cast.rods) <= 6 else 14,
         "accent": to_rgb(COLOURS["accent"]),
-        "parts": parts,
-        "weights": [base64.b64encode(matrix).decode("ascii") for matrix in weights],
+        "parts": parts.texts,
+        "weights": [base64.b64encode(matrix).decode("ascii") for matrix in parts.weights],
         "fixed": [held for rod in cast.rods for held in _held(rod, least_radius, meshes)],
-        "trails": _trails(cast, parts),
+        "trails": _trails(cast, parts.texts),
         "meshes": meshes.texts,
     }
     return Playback(scene, whole.tobytes() + quaternion.tobytes() + values.tobytes())
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Rods and bodies, with the poses of their nodes at the chosen instants."""
+
+    texts: list[dict[str, Any]]  # as the page has them
+    weights: list[bytes]  # of splines from the nodes of a rod to its fine points; many rods share one
+    points: dict[str, np.ndarray]  # s of the fine points, by part
+    places: list[np.ndarray]  # (frames, nodes, 3) of each part
+    frames: list[np.ndarray]  # (frames, nodes, 3, 3)
+
+
+def _parts_of(cast: Cast, chosen: np.ndarray, size: float, least_radius: float, meshes: _Meshes) -> _Parts:
+    texts: list[dict[str, Any]] = []
+    weights: dict[bytes, int] = {}
+    points: dict[str, np.ndarray] = {}
+    first = 0
+    along = int(np.clip(1400 // max(len(cast.rods), 1), 28, 96))
+    for rod in cast.rods:
+        fine = points[rod.name] = np.linspace(rod.s[0], rod.s[-1], along)
+        matrix = _spline(rod.s, np.eye(len(rod.s)), fine).astype(np.float32).tobytes()
+        half = np.stack([np.interp(fine, rod.s, rod.half_width[:, i]) for i in (0, 1)], axis=1)
+        texts.append(
+            {
+                "kind": "rod",
+                "name": rod.name,
+                "first": first,
+                "count": len(rod.s),
+                "weights": weights.setdefault(matrix, len(weights)),
+                "between": _text(np.interp(fine, rod.s, np.arange(len(rod.s)))),
+                "half": _text(np.maximum(half, least_radius)),
+                "colour": to_rgb(COLOURS["rod"]),
+            }
+        )
+        first += len(rod.s)
+    for body in cast.bodies:
+        mesh = meshes.of_body(body.shape or Sphere(max(0.02 * size, cast.marker)), size, stripe=body.shape is not None)
+        texts.append({"kind": "body", "name": body.name, "first": first, "count": 1, "mesh": mesh})
+        first += 1
+        points[body.name] = np.zeros(0)
+    places = [rod.position[chosen] for rod in cast.rods] + [body.position[chosen][:, None] for body in cast.bodies]
+    frames = [
+        rod.orientation[chosen] if rod.orientation is not None else _carried(rod.position[chosen]) for rod in cast.rods
+    ]
+    frames += [body.orientation[chosen][:, None] for body in cast.bodies]
+    return _Parts(texts, list(weights), points, places, frames)
 
 
 def _instants(time: np.ndarray, most: int) -> np.ndarray:

@@ -40,7 +40,7 @@ from elver.errors import BadInput, describe, expect, finite, refused
 from elver.mechanism import Driven, Free, Joint, Mechanism, Part
 from elver.mechanism.naming import numbered
 from elver.rods import Rod
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import place
 
 __all__ = ["Balanced", "Channel", "Inputs", "State", "System", "situation"]
@@ -399,14 +399,14 @@ class System(Carried):
 class State:
     """Where a system is: coordinates, rates, base pose and body twist, multipliers, time [s]."""
 
-    q: Array
-    q_dot: Array
-    q_ddot: Array
-    g: Array = field(default_factory=lambda: np.eye(4))
-    eta: Array = field(default_factory=lambda: np.zeros(6))
-    eta_dot: Array = field(default_factory=lambda: np.zeros(6))
-    multipliers: Array = field(default_factory=lambda: np.zeros(0))
-    time: float = 0.0
+    q: Array = field(metadata=of_kind("any"))
+    q_dot: Array = field(metadata=of_kind("any"))
+    q_ddot: Array = field(metadata=of_kind("any"))
+    g: Array = field(default_factory=lambda: np.eye(4), metadata=of_kind("pose"))
+    eta: Array = field(default_factory=lambda: np.zeros(6), metadata=of_kind("any"))
+    eta_dot: Array = field(default_factory=lambda: np.zeros(6), metadata=of_kind("any"))
+    multipliers: Array = field(default_factory=lambda: np.zeros(0), metadata=of_kind("any"))
+    time: float = field(default=0.0, metadata=of_kind("s"))
 
     def __post_init__(self) -> None:
         for name, shape in (

@@ -34,7 +34,7 @@ import numpy as np
 from elver.actuation.paths import Route
 from elver.actuation.tendon import Routed
 from elver.errors import BadInput, ElverWarning
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import describe
 
 __all__ = ["Encoder", "Table", "decode", "dumps", "encode", "loads", "model_classes"]
@@ -62,10 +62,10 @@ class Table(Carried):
     (s, length).
     """
 
-    x: np.ndarray
-    values: np.ndarray
-    variable: str = "s"
-    note: str = ""
+    x: np.ndarray = dataclasses.field(metadata=of_kind("any"))
+    values: np.ndarray = dataclasses.field(metadata=of_kind("any"))
+    variable: str = dataclasses.field(default="s", metadata=of_kind("text"))
+    note: str = dataclasses.field(default="", metadata=of_kind("text"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", np.array(self.x, dtype=float))

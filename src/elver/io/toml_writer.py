@@ -10,7 +10,7 @@ import numpy as np
 
 from elver.errors import BadInput
 from elver.io.model import Encoder
-from elver.io.model_fields import GROUPS, METHODS, SECTIONS, kind_of
+from elver.io.model_fields import GROUPS, METHODS, SECTIONS, kinds_of
 from elver.io.toml_values import (
     FORMAT,
     ContinuationStudy,
@@ -110,6 +110,7 @@ class ModelWriter(Encoder):
 
     def fields(self, value: Any, cls: type, path: str, owners: tuple[Any, ...]) -> dict[str, Any]:
         content: dict[str, Any] = {}
+        kinds = kinds_of(cls)
         for key, parameter in arguments(cls).items():
             item = getattr(value, key)
             default = parameter.default
@@ -117,7 +118,7 @@ class ModelWriter(Encoder):
                 continue
             if default is not parameter.empty and type(item) is type(default) and _same(item, default):
                 continue
-            kind = kind_of(cls.__name__, key)
+            kind = kinds.get(key)
             if kind in ("frame", "guides"):
                 content[key] = self.places(item, f"{path}.{key}")
             else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ from elver.mechanism.joints import Fixed, Floating, Joint
 from elver.mechanism.naming import first_free
 from elver.mechanism.tree import Tree, grow, parts_of, start_pose
 from elver.rods import Rod
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import describe
 
 __all__ = ["Mechanism"]
@@ -44,10 +44,10 @@ class Mechanism(Carried):
     ...            Fixed((left, "tip"), platform), Revolute((right, "tip"), platform)])
     """
 
-    joints: tuple[Joint, ...]
-    base: Base
-    holds: tuple[Hold, ...]
-    root: Frame | None
+    joints: tuple[Joint, ...] = field(metadata=of_kind("@joint"))
+    base: Base = field(metadata=of_kind("@base"))
+    holds: tuple[Hold, ...] = field(metadata=of_kind("@hold"))
+    root: Frame | None = field(metadata=of_kind("frame"))
 
     def __repr__(self) -> str:
         kind = type(self.base).__name__.lower()

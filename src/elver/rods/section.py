@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from elver.errors import BadInput, UnitWarning, positive
 from elver.rods.fields import Array, Dimension, arc_lengths, breaks_of, check_dimension, dimension, is_plain, numbers
 from elver.rods.material import Material
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = [
@@ -191,9 +192,9 @@ class _Shape(ABC):
 class Circle(_Shape):
     """Solid circular section of ``radius`` [m]; J_t = I_polar = π r⁴ / 2."""
 
-    radius: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
+    radius: Dimension = field(metadata=of_kind("m @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         self._check(radius="m")
@@ -216,10 +217,10 @@ class Circle(_Shape):
 class Tube(_Shape):
     """Circular tube with ``outer`` and ``inner`` radius [m]; J_t = I_polar."""
 
-    outer: Dimension
-    inner: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
+    outer: Dimension = field(metadata=of_kind("m @function"))
+    inner: Dimension = field(metadata=of_kind("m @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         self._check(outer="m", inner="m")
@@ -259,10 +260,10 @@ class Tube(_Shape):
 class Ellipse(_Shape):
     """Solid ellipse with half-axes ``half_y``, ``half_z`` [m]; J_t = π a³ b³ / (a² + b²)."""
 
-    half_y: Dimension
-    half_z: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
+    half_y: Dimension = field(metadata=of_kind("m @function"))
+    half_z: Dimension = field(metadata=of_kind("m @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         self._check(half_y="m", half_z="m")
@@ -286,10 +287,10 @@ class Ellipse(_Shape):
 class Rectangle(_Shape):
     """Solid rectangle of full widths ``width_y``, ``width_z`` [m]; J_t by the exact series."""
 
-    width_y: Dimension
-    width_z: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
+    width_y: Dimension = field(metadata=of_kind("m @function"))
+    width_z: Dimension = field(metadata=of_kind("m @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         self._check(width_y="m", width_z="m")
@@ -336,23 +337,23 @@ class Section(_Shape):
     the length where EA is not given).
     """
 
-    area: Dimension | None = None
-    I_y: Dimension | None = None
-    I_z: Dimension | None = None
-    torsion_constant: Dimension | None = None
-    half_y: Dimension | None = None
-    half_z: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
-    I_polar: Dimension | None = None
+    area: Dimension | None = field(default=None, metadata=of_kind("m^2 @function"))
+    I_y: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    I_z: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    half_y: Dimension | None = field(default=None, metadata=of_kind("m @function"))
+    half_z: Dimension | None = field(default=None, metadata=of_kind("m @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
+    I_polar: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
     _: KW_ONLY
-    EA: Dimension | None = None
-    EI_y: Dimension | None = None
-    EI_z: Dimension | None = None
-    GJ: Dimension | None = None
-    GA_y: Dimension | None = None
-    GA_z: Dimension | None = None
-    mass: Dimension | None = None
-    inertia: Dimension | tuple[float, float, float] | None = None
+    EA: Dimension | None = field(default=None, metadata=of_kind("N @function"))
+    EI_y: Dimension | None = field(default=None, metadata=of_kind("N m^2 @function"))
+    EI_z: Dimension | None = field(default=None, metadata=of_kind("N m^2 @function"))
+    GJ: Dimension | None = field(default=None, metadata=of_kind("N m^2 @function"))
+    GA_y: Dimension | None = field(default=None, metadata=of_kind("N @function"))
+    GA_z: Dimension | None = field(default=None, metadata=of_kind("N @function"))
+    mass: Dimension | None = field(default=None, metadata=of_kind("kg/m @function"))
+    inertia: Dimension | tuple[float, float, float] | None = field(default=None, metadata=of_kind("kg m @function"))
 
     def __post_init__(self) -> None:
         given = {name: unit for name, unit in _UNITS.items() if getattr(self, name) is not None}

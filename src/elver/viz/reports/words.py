@@ -181,7 +181,7 @@ def _unit(owner: Any, name: str) -> str:
         own = {"stiffness": f"{effort}/{turns}", "viscous": f"{effort} s/{turns}", "dry": effort, "rest": turns}
         own |= {"lower": turns, "upper": turns, "speed": f"{turns}/s", "inertia": "kg m²" if turns == "rad" else "kg"}
         return own.get(name, "")
-    return unit_of(type(owner).__name__, name)
+    return unit_of(type(owner), name)
 
 
 def _numeric(value: Any) -> bool:

@@ -1,7 +1,8 @@
 """Model files: a robot, its actuation, surroundings and a study in one TOML file, there and back.
 
-The sections of a file hold named values; a key is the name of a constructor's argument, and its unit stands at the field
-(:func:`elver.values.of_kind`). So a class of the library needs no code here to be read or written, but its name in a group.
+The sections of a file hold named values; a key is the name of a constructor's argument, and its unit stands at the
+field (:func:`elver.values.of_kind`). So a class of the library needs no code here to be read or written, but its name
+in a group of model_fields.
 
     [materials.silicone]            a Material called silicone
     [rods.arm]                      material = "silicone" refers to it; like = "limb" begins from another entry

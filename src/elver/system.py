@@ -24,7 +24,7 @@ from elver.errors import BadInput, describe, expect, finite, refused
 from elver.mechanism import Driven, Free, Joint, Mechanism, Part
 from elver.mechanism.naming import numbered
 from elver.rods import Rod
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import place
 
 __all__ = ["Balanced", "Channel", "Inputs", "State", "System", "situation"]
@@ -122,9 +122,17 @@ class System(Carried):
         """Entries of the input vector: one per channel, two rates per imposed motion, the time for feedback."""
         return len(self.channels) + 2 * len(self.imposed) + bool(self.feedback)
 
-    def input_index(self, part: Channel) -> int:
-        """Place of a channel in the input vector."""
-        return next(k for k, other in enumerate(self.channels) if other is part)
+    def input_index(self, key: Channel | str) -> int:
+        """Place of a channel, or of its name, in the input vector; BadInput where the system has none such."""
+        for k, part in enumerate(self.channels):
+            if key is part:
+                return k
+        if isinstance(key, str) and key in self.channel_names:
+            return self.channel_names.index(key)
+        known = ", ".join(repr(name) for name in self.channel_names) or "none: it has no actuator and no load"
+        copied = not isinstance(key, str) and getattr(key, "name", None) in self.channel_names
+        remedy = "; a copy of a system has parts of its own: send both together, or give inputs by name" * copied
+        raise BadInput(f"inputs: {describe(key)} is not part of this system; its inputs are {known}{remedy}")
 
     def imposed_columns(self, part: Imposed) -> tuple[int, int, int, int]:
         """Coordinate of an imposed motion, and where its value and two rates are in the input vector."""
@@ -159,7 +167,7 @@ class System(Carried):
         inputs = self.check_inputs(inputs)
         signals: list[Signal] = [part.default for part in self.channels]
         for key, value in inputs.items():
-            k = self._channel(key)
+            k = self.input_index(key)
             signals[k] = value
             if isinstance(part := self.channels[k], Pressure) and isinstance(value, (int, float, np.floating)):
                 part.ask(float(value))
@@ -201,15 +209,6 @@ class System(Carried):
                 scaled[k] = u[k]
         scaled[len(self.channels) :] = u[len(self.channels) :]
         return scaled
-
-    def _channel(self, key: Any) -> int:
-        for k, part in enumerate(self.channels):
-            if key is part or (isinstance(key, str) and key == self.channel_names[k]):
-                return k
-        known = ", ".join(repr(name) for name in self.channel_names) or "none: it has no actuator and no load"
-        copied = not isinstance(key, str) and getattr(key, "name", None) in self.channel_names
-        remedy = "; a copy of a system has parts of its own: send both together, or give inputs by name" * copied
-        raise BadInput(f"inputs: {describe(key)} is not part of this system; its inputs are {known}{remedy}")
 
     # States -------------------------------------------------------------------------------------------------
 
@@ -269,14 +268,14 @@ class System(Carried):
 class State:
     """Where a system is: coordinates, rates, base pose and body twist, multipliers, time [s]."""
 
-    q: Array
-    q_dot: Array
-    q_ddot: Array
-    g: Array = field(default_factory=lambda: np.eye(4))
-    eta: Array = field(default_factory=lambda: np.zeros(6))
-    eta_dot: Array = field(default_factory=lambda: np.zeros(6))
-    multipliers: Array = field(default_factory=lambda: np.zeros(0))
-    time: float = 0.0
+    q: Array = field(metadata=of_kind("any"))
+    q_dot: Array = field(metadata=of_kind("any"))
+    q_ddot: Array = field(metadata=of_kind("any"))
+    g: Array = field(default_factory=lambda: np.eye(4), metadata=of_kind("pose"))
+    eta: Array = field(default_factory=lambda: np.zeros(6), metadata=of_kind("any"))
+    eta_dot: Array = field(default_factory=lambda: np.zeros(6), metadata=of_kind("any"))
+    multipliers: Array = field(default_factory=lambda: np.zeros(0), metadata=of_kind("any"))
+    time: float = field(default=0.0, metadata=of_kind("s"))
 
     def __post_init__(self) -> None:
         for name, shape in (
@@ -350,7 +349,7 @@ def situation(
     if isinstance(state, State) or not isinstance(state, Balanced):
         return system, system.check_state(state), system.check_inputs(inputs)
     signals = list(system.signals(inputs))
-    given = {system._channel(key) for key in system.check_inputs(inputs)}
+    given = {system.input_index(key) for key in system.check_inputs(inputs)}
     own = state.system
     held = {name: (type(part), _held(state, part)) for name, part in zip(own.channel_names, own.channels, strict=True)}
     for k, (name, part) in enumerate(zip(system.channel_names, system.channels, strict=True)):

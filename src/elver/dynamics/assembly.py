@@ -494,9 +494,9 @@ def _tendons(system: System, points: _Points) -> dict[str, list[Any]]:
         for rod in a.rods:
             on, s = points.of(rod)
             D, D_prime, here = a.geometry(s, rod)
-            own = slice(on.start - low, on.stop - low)
-            path[own], weight[own] = np.hstack([D, D_prime]), np.where(here, points.ds[on], 0.0)
-            length += float(weight[own] @ stretch_of_tendon(points.rest[on], D, D_prime))
+            at = slice(on.start - low, on.stop - low)
+            path[at], weight[at] = np.hstack([D, D_prime]), np.where(here, points.ds[on], 0.0)
+            length += float(weight[at] @ stretch_of_tendon(points.rest[on], D, D_prime))
         first, end = _filled(weight[None] != 0.0)[0].tolist()
         out["input"].append(system.input_index(a))
         out["factor"].append(-a.area if isinstance(a, Pressure) else 1.0)

@@ -199,7 +199,7 @@ def _first(system: System, state: State | Equilibrium | Inputs | None, inputs: I
     if isinstance(state, Mapping):
         held = list(system.signals(inputs))
         for part, value in state.items():
-            held[system._channel(part)] = value
+            held[system.input_index(part)] = value
         return equilibrium(system, dict(zip(system.channels, held, strict=True))).state, inputs or {}
     return situation(system, state, inputs)[1:]
 

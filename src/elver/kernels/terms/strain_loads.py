@@ -62,11 +62,11 @@ def strain_residual(
             rate[k] = 0.0
         length = 0.0
         for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
-            weight = tendon_weight[t, g]
+            weight = tendon_weight[t, g - tendon_reach[t, 0]]
             if weight != 0.0:
                 first = block[point_block[g], 0]
                 _strain(component, first, point_bend[g], point_phi[g], point_rest[g], q, xi)
-                size, pull = pull_of_tendon(tendon_path[t, g], xi)
+                size, pull = pull_of_tendon(tendon_path[t, g - tendon_reach[t, 0]], xi)
                 put(w, pull)
                 length += weight * size
                 for slot in range(6):
@@ -93,11 +93,11 @@ def tendon_lengths(
     for t in range(out.size):
         out[t] = spans[t]
         for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
-            weight = tendon_weight[t, g]
+            weight = tendon_weight[t, g - tendon_reach[t, 0]]
             if weight != 0.0:
                 first = block[point_block[g], 0]
                 _strain(component, first, point_bend[g], point_phi[g], point_rest[g], q, v[0])
-                size, _ = pull_of_tendon(tendon_path[t, g], v[0])
+                size, _ = pull_of_tendon(tendon_path[t, g - tendon_reach[t, 0]], v[0])
                 out[t] += weight * size
 
 
@@ -180,12 +180,13 @@ def point_slopes(
         if tension == 0.0:
             continue
         for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
-            weight = tendon_weight[t, g] * tension
+            weight = tendon_weight[t, g - tendon_reach[t, 0]] * tension
             if weight == 0.0:
                 continue
             _strain(component, block[point_block[g], 0], point_bend[g], point_phi[g], point_rest[g], q, xi)
-            size, pull = pull_of_tendon(tendon_path[t, g], xi)
-            add_stiffening(weight / size, tendon_path[t, g], pull, slope[g])
+            path = tendon_path[t, g - tendon_reach[t, 0]]
+            size, pull = pull_of_tendon(path, xi)
+            add_stiffening(weight / size, path, pull, slope[g])
     for g in range(slope.shape[0]):
         for a in range(6):
             for b in range(a):

@@ -52,8 +52,8 @@ __all__ = ["march_conserving", "residual_of_motion", "tangent_of_motion"]
 _PATIENCE = 10.0
 # Of the largest energy in play so far: what may be owed without shorter steps being tried.
 _ALLOWED = 0.001
-# Of what it is compared with: a smaller pivot of the elimination along the tree costs digits.
-_LEAST_PIVOT = 1e-9
+# Of what it is compared with: a smaller pivot of the elimination along the tree leaves no digit of an increment.
+_LEAST_PIVOT = 1e-13
 
 
 @kernel

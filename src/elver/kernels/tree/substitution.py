@@ -15,7 +15,7 @@ from elver.kernels.build.tables import unpack
 from elver.kernels.terms.closures import add_coad_matrix, closure_is_active
 from elver.kernels.tree.front import unpack_front
 
-__all__ = ["back", "solve_tree", "take_border", "tie_spring"]
+__all__ = ["add_lever", "back", "levers", "push_ties", "solve_tree", "take_border", "tie_of", "tie_spring"]
 
 
 @inner
@@ -212,10 +212,10 @@ def take_border(robot, table, weights, multipliers, inputs, jets):
     o, f = unpack_front(table)
     ties, rows, offset = 6 * o.tie_frame.size, f.lever.shape[1], 6 * p.free[0]
     held, x = p.row_kind.size, f.right
-    _levers(
+    levers(
         p.closure_frame, p.closure_rows, w.closure, w.closure_force, w.closure_stiffness, p.span_tendon, p.span_frame,
         w.span, w.span_stiffness, p.tendon_input, p.tendon_factor, p.tendon_row, held, multipliers, inputs, o.tie,
-        o.tie_frame, o.size, f.stiffness, f.lever, w.vector,
+        o.tie_frame, o.size, jets > 0, f.stiffness, f.lever, w.vector,
     )
     wound = rows - held
     for t in range(p.tendon_row.size):
@@ -265,11 +265,12 @@ def take_border(robot, table, weights, multipliers, inputs, jets):
 
 
 @inner
-def _levers(
+def levers(
     closure_frame, closure_rows, closure, closure_force, closure_stiffness, span_tendon, span_frame, span,
-    span_stiffness, tendon_input, tendon_factor, tendon_row, held, multipliers, inputs, tie, tie_frame, size, S, C, v,
+    span_stiffness, tendon_input, tendon_factor, tendon_row, held, multipliers, inputs, tie, tie_frame, size, stiff, S, C,
+    v,
 ):
-    """S and C of all closures and spans: what couples two ties, and what a multiplier does to them."""
+    """S and C of all closures and spans: what couples two ties, where they are ``stiff``, and what a multiplier does."""
     for i in range(S.shape[0]):
         for k in range(S.shape[1]):
             S[i, k] = 0.0
@@ -277,31 +278,31 @@ def _levers(
             C[i, k] = 0.0
         S[i, i] = -tie_spring(i % 6, size)
     for h in range(closure_frame.shape[0]):
-        a, b = _tie_of(tie, closure_frame[h, 0]), _tie_of(tie, closure_frame[h, 1])
+        a, b = tie_of(tie, closure_frame[h, 0]), tie_of(tie, closure_frame[h, 1])
         for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
-            _add_lever(a, b, closure[j], C, j)
-        if closure_frame[h, 0] >= 0:
+            add_lever(a, b, closure[j], C, j)
+        if stiff and closure_frame[h, 0] >= 0:
             _couple(a, b, closure_force[h], 1.0, closure_stiffness[h], S, v)
     for j in range(span_tendon.size):
         t = span_tendon[j]
-        a, b = _tie_of(tie, span_frame[j, 0]), _tie_of(tie, span_frame[j, 1])
+        a, b = tie_of(tie, span_frame[j, 0]), tie_of(tie, span_frame[j, 1])
         if tendon_row[t] >= 0:
-            _add_lever(a, b, span[j], C, tendon_row[t])
+            add_lever(a, b, span[j], C, tendon_row[t])
             tension = multipliers[tendon_row[t]]
         else:
             tension = tendon_factor[t] * inputs[tendon_input[t]]
-        if span_frame[j, 0] >= 0 and span_frame[j, 1] >= 0:
+        if stiff and span_frame[j, 0] >= 0 and span_frame[j, 1] >= 0:
             _couple(a, b, span[j], tension, span_stiffness[j], S, v)
 
 
 @inner
-def _tie_of(tie, frame):
+def tie_of(tie, frame):
     """Number of the tie at a frame; -1 for the world and for a base that does not move."""
     return tie[frame] if frame >= 0 else -1
 
 
 @inner
-def _add_lever(a, b, wrench, C, row):
+def add_lever(a, b, wrench, C, row):
     """A multiplier acts on the follower b and back on the leader a."""
     for k in range(6):
         if b >= 0:
@@ -343,6 +344,24 @@ def _stretch(rate, offset, x):
     return total
 
 
+@inner
+def push_ties(table, jets, step):
+    """Wrenches S t + C λ on the ties; over a conserving step half of C λ, at both of its ends."""
+    o, f = unpack_front(table)
+    ties, rows = 6 * o.tie_frame.size, f.lever.shape[1]
+    at, part = (6, 0.5) if jets == 2 else (0, 1.0)
+    for i in range(ties):
+        total, first = 0.0, 0.0
+        for k in range(ties):
+            total += f.stiffness[i, k] * step[k]
+        for k in range(rows):
+            total += part * f.lever[i, k] * step[ties + k]
+            first += part * f.lever_start[i, k] * step[ties + k]
+        f.wrench[o.tie_frame[i // 6], at + i % 6] = total
+        if at == 6:
+            f.wrench[o.tie_frame[i // 6], i % 6] = first
+
+
 @kernel
 def back(robot, table, jets, x):
     """x = A⁻¹ x with the factors of :func:`elver.kernels.tree.elimination.home`, multipliers behind the coordinates.
@@ -366,13 +385,7 @@ def back(robot, table, jets, x):
         for j in range(wound):
             step[ties + held + j] -= _stretch(f.rate[wound + j], offset, f.right)
         lu_solve(f.border, f.border_pivot, step)
-        for i in range(ties):
-            total = 0.0
-            for k in range(ties):
-                total += f.stiffness[i, k] * step[k]
-            for k in range(rows):
-                total += f.lever[i, k] * step[ties + k]
-            f.wrench[o.tie_frame[i // 6], i % 6] = total
+        push_ties(table, jets, step)
         for j in range(rows):
             x[size + j] = step[ties + j]
             if j >= held:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -116,6 +117,7 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[10, 30, 100, 300, 1000])
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=list(SHAPES))
     options = parser.parse_args()
+    warnings.simplefilter("ignore", ev.UnitWarning)  # pieces of a wire become as short as they are thick
     names = ("assembly", "residual", "factors", "solve", "step", "equilibrium")
     for shape in options.shapes:
         print(f"\n{shape:8s}{'unknowns':>10s}" + "".join(f"{name + ' ms':>16s}" for name in names) + f"{'MB':>8s}")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import elver as ev
 from elver.cli.bench import Benchmark, Row, benchmarks, run_bench
 from elver.cli.folders import folder, load_module
 
@@ -35,6 +36,13 @@ NAMES = {
     "shooting-swimmer",
     "cold-compile",
     "warm-import",
+    "warm-first-equilibrium",
+    "file-overhead",
+    "chain-200-step",
+    "hats-200-step",
+    "lattice-60-equilibrium",
+    "lattice-60-step",
+    "soft-pendulum-0.1pct",
 }
 
 WITHOUT_GOAL = {f"{shape}-{what}-exponent" for shape in ("chain", "star") for what in ("cost", "residual", "matrix")}
@@ -274,3 +282,30 @@ def test_peers_and_we_model_the_same_rod():
     _, _, EI, EA, kGA = peers.stiffnesses()
     assert rod.stiffness([0.0])[0, [1, 2, 3, 4, 5]] == pytest.approx([EI, EI, EA, kGA, kGA], rel=1e-12)
     assert rod.mass == pytest.approx(peers.DENSITY * peers.stiffnesses()[0], rel=1e-12)
+
+
+def test_a_wire_in_pieces_is_the_wire():
+    """Elements converge with the square of their length, and better at the tip."""
+    large = module("large")
+    assert large.tip_error(large.chain(10)) <= 1e-6
+    coarse, fine = (large.tip_error(large.hats(count)) for count in (5, 10))
+    assert fine < coarse / 4.0 < large.ACCURACY
+
+
+def test_a_lattice_hangs_on_its_corner():
+    large = module("large")
+    system = large.lattice(3)
+    rest = ev.equilibrium(system)
+    assert len(system.mechanism.rods) == 12
+    assert len(system.multipliers) == 24  # four loops of six rows
+    assert rest.stable
+    assert large.weight_error(system, rest.state) <= large.BALANCE
+
+
+def test_soft_pendulum_swings_as_the_converged_one():
+    assert 0.0 < module("soft_pendulum").distance(0.2) <= 1e-3
+
+
+def test_a_file_of_a_run_holds_the_run(monkeypatch):
+    result = module("startup", monkeypatch).file_overhead(False)
+    assert result.error == 0.0

@@ -315,6 +315,7 @@ class _Points:
     ds: Array
     block: Sequence[int]
     functions: dict[Rod, list[Near]]  # of each free strain
+    stiffness: dict[Rod, Array]  # of the sections, diagonal
     phi: Array  # (points, most): all of them
     rest: Array  # (points, 6)
     bend: NDArray[np.int64]  # (points, 18) windows of phi
@@ -331,6 +332,7 @@ def _points(system: System, tree: Segments) -> _Points:
     s, ds, rest = [np.zeros(0)], [np.zeros(0)], [np.zeros((0, 6))]
     block: list[int] = []
     functions: dict[Rod, list[Near]] = {}
+    stiffness: dict[Rod, Array] = {}
     phi, bend = [], [np.zeros((0, 3 * SLOTS), dtype=np.int64)]
     softest: list[float] = []
     numbers = {part: k for k, part in enumerate(system.blocks)}
@@ -341,7 +343,7 @@ def _points(system: System, tree: Segments) -> _Points:
         found = windows([(near, values[:, None]) for near, values in functions[rod]], _starts(rod))
         bend.append(found[0])
         phi.append(found[1][:, 0])
-        H = rod.stiffness(here)
+        H = stiffness[rod] = rod.stiffness(here)
         free = np.flatnonzero(rod.counts)
         softest.append(np.min(H[:, free] * np.where(free < 3, 1.0 / rod.length, rod.length)))
         at[rod] = slice(len(block), len(block) + here.size)
@@ -350,7 +352,7 @@ def _points(system: System, tree: Segments) -> _Points:
         block += [numbers[rod]] * here.size
         rest.append(rod.rest_strain(here))
     return _Points(
-        at, np.concatenate(s), np.concatenate(ds), block, functions,
+        at, np.concatenate(s), np.concatenate(ds), block, functions, stiffness,
         stacked(phi, len(block), tree.least("point_phi", 1)), np.concatenate(rest), np.concatenate(bend),
         np.array(softest),
     )  # fmt: skip
@@ -387,7 +389,7 @@ def _modal_stiffness(rod: Rod, points: _Points) -> tuple[NDArray[np.int64], Arra
     weights, starts = points.ds[here], _starts(rod)
     strains = [c for c, count in enumerate(rod.counts) if count]
     if rod.law is None:
-        H = rod.stiffness(s)
+        H = points.stiffness[rod]
         parts = [
             law_bands(functions, rod.counts[c], weights * H[:, c])
             for c, functions in zip(strains, points.functions[rod], strict=True)

@@ -32,35 +32,37 @@ def windows(functions: Sequence[Near], starts: Sequence[int]) -> tuple[Ints, Arr
 
     ``starts``: first own coordinate of each strain. Values have the shape (rows, moments, most).
     """
-    rows = len(functions[0][1]) if functions else 0
-    found, parts, whole = np.zeros((rows, SLOTS, 3), dtype=np.int64), [], True
-    before: Ints = np.zeros(rows, dtype=np.int64)
-    for slot, ((near, values), start) in enumerate(zip(functions, starts, strict=False)):
-        used, most = np.any(values != 0.0, axis=1), values.shape[2]
-        low: Ints = np.zeros(rows, dtype=np.int64)
-        high: Ints = np.full(rows, most)
-        if not (used[:, 0].all() and used[:, -1].all()):
-            some, whole = used.any(axis=1), False
-            low, high = some * used.argmax(axis=1), some * (most - used[:, ::-1].argmax(axis=1))
-        found[:, slot, 0] = start + near + low
-        found[:, slot, 1] = start + near + high
-        found[:, slot, 2] = start + near + low - before
-        parts.append((values, low, high, before))
-        before = before + (high - low)
-    if whole and parts:
-        return found.reshape(rows, -1), np.concatenate([values for values, *_ in parts], axis=2)
-    moments = functions[0][1].shape[1] if functions else 1
-    columns = np.zeros((rows, moments, int(before.max(initial=0))))
-    for values, low, high, at in parts:
-        k = np.arange(values.shape[2])
-        row, k = np.nonzero((k >= low[:, None]) & (k < high[:, None]))
-        columns[row, :, (at - low)[row] + k] = values[row, :, k]
-    return found.reshape(rows, -1), columns
+    all_columns = np.concatenate([values for _, values in functions], axis=2)
+    widths = np.array([values.shape[2] for _, values in functions])
+    ends = np.cumsum(widths)
+    before: Ints = ends - widths
+    near = np.stack([first for first, _ in functions], axis=1) + np.array(starts[: len(functions)])
+    found = np.zeros((len(near), SLOTS, 3), dtype=np.int64)
+    own = found[:, : len(functions)]
+    edges = all_columns[:, :, np.concatenate([before, ends - 1])]
+    if edges.any(axis=1).all():  # nothing to leave out
+        own[:, :, 0], own[:, :, 1], own[:, :, 2] = near, near + widths, near - before
+        return found.reshape(len(near), -1), all_columns
+    used = np.any(all_columns != 0.0, axis=1)
+    low, high = np.zeros_like(near), np.zeros_like(near)
+    for slot, (first, end) in enumerate(zip(before, ends, strict=True)):
+        here = used[:, first:end]
+        some = here.any(axis=1)
+        low[:, slot] = some * here.argmax(axis=1)
+        high[:, slot] = some * (end - first - here[:, ::-1].argmax(axis=1))
+    at = np.cumsum(high - low, axis=1) - (high - low)
+    own[:, :, 0], own[:, :, 1], own[:, :, 2] = near + low, near + high, near + low - at
+    columns = np.zeros((*all_columns.shape[:2], int(np.max(np.sum(high - low, axis=1), initial=0))))
+    for slot, first in enumerate(before):
+        k = np.arange(widths[slot])
+        row, k = np.nonzero((k >= low[:, slot, None]) & (k < high[:, slot, None]))
+        columns[row, :, (at - low)[row, slot] + k] = all_columns[row, :, first + k]
+    return found.reshape(len(near), -1), columns
 
 
 def stacked(tables: Sequence[Array], rows: int, least: Sequence[int]) -> Array:
     """Tables of rows one below the other, (rows, ...), all padded with zeros to the largest, ``least`` if none is."""
-    shape = np.max([tuple(least), *(table.shape[1:] for table in tables)], axis=0)
+    shape = [max(sizes) for sizes in zip(least, *(table.shape[1:] for table in tables), strict=True)]
     found, first = np.zeros((rows, *shape)), 0
     for table in tables:
         found[(slice(first, first + len(table)), *(slice(size) for size in table.shape[1:]))] = table

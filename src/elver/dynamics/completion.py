@@ -92,14 +92,14 @@ class _Rows:
         kernels, held, c = self.kernels, len(self.units), self.kernels.coordinates
         L, random, rest = kernels.assembly.length, np.random.default_rng(0), kernels.system.rest()
         u = kernels.system.input_vector(kernels.system.signals(None), 0.0)
-        gradients, gaps = [], np.zeros(held)
+        gradients = []
         for _ in range(count):
             g = rest.g @ se3.exp(random.normal(size=6) * [1, 1, 1, L, L, L]) if kernels.system.free else rest.g
             q = rest.q + kernels.assembly.scale[c - kernels.n :] * random.normal(size=kernels.n)
             a = arrays(rest)
             a.base[:3], a.base[3], a.q[0] = g[:3, :3], g[:3, 3], q
             gradients.append(kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)[c:, :c] * self.scale)
-            gaps = kernels.residual(a, u, jets=1)[c:]
+        gaps = kernels.residual(a, u, jets=1)[c:]
         return np.hstack(gradients)[:held] / self.units[:, None], gaps[:held] / self.units
 
     def search(self) -> list[int]:
@@ -107,12 +107,15 @@ class _Rows:
         rows, gaps = self.samples(3)
         kept: list[int] = []
         dropped: list[int] = []
-        for j in range(len(rows)):
-            known = rows[kept]
-            combination = np.linalg.lstsq(known.T, rows[j], rcond=1e-12)[0] if kept else np.zeros(0)
-            if np.linalg.norm(rows[j] - combination @ known) > 1e-8:
+        normal = np.zeros((0, rows.shape[1]))  # orthonormal rows that span those kept
+        for j, row in enumerate(rows):
+            left = row - (normal @ row) @ normal
+            left -= (normal @ left) @ normal  # once more: what rounding left of them
+            if (size := float(np.linalg.norm(left))) > 1e-8:
                 kept.append(j)
+                normal = np.vstack([normal, left / size])
             else:
+                combination = np.linalg.lstsq(rows[kept].T, row, rcond=1e-12)[0] if kept else np.zeros(0)
                 self._check_met(j, gaps[j] - combination @ gaps[kept])
                 dropped.append(j)
         return dropped

@@ -51,6 +51,7 @@ __all__ = ["Core", "core", "structure_of", "values_of"]
 Array = NDArray[np.float64]
 
 _SYSTEM = "System(Mechanism.clamped(rod))"
+_SIX = np.eye(6)
 
 class Core:
     """Kernels of one system: its program, which nobody writes to, and the work space of one thread or one run.
@@ -87,9 +88,9 @@ class Core:
         self.__dict__.pop("order", None)
         self.__dict__.pop("_rest", None)
         self.work = work_for(program)
-        self.robot = robot_of(program, self.work)
         if not self.along_tree:
-            self.make_room()
+            self.program, self.work = with_matrix(program, self.work)
+        self.robot = robot_of(self.program, self.work)
 
     def make_room(self) -> None:
         """Make the arrays of the dense matrix, where they are not there yet."""
@@ -119,12 +120,12 @@ class Core:
         """The same kernels with a work space of their own."""
         other = self._alike()
         other.work = work_for(self.program)
+        if not other.along_tree:
+            _, other.work = with_matrix(self.program, other.work)
         # a robot ends with the addresses and shapes of its work; those of the program were checked already
         words = [word for array in other.work for word in (array.ctypes.data, *array.shape)]
         other.robot = self.robot.copy()
         other.robot[-len(words) :] = words
-        if not other.along_tree:
-            other.make_room()
         return other
 
     def _alike(self) -> Self:
@@ -161,13 +162,10 @@ class Core:
         """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks, in body variations of the base."""
         at_rest, jets = jets == 1, self.jets(a, u, jets)
         self.make_room()
-        columns = np.zeros((18, 6))
-        for k in range(3):
-            columns[6 * k : 6 * k + 6] = weights[k] * np.eye(6)
+        w = np.array(weights, dtype=float)
+        columns = (w[:, None, None] * _SIX).reshape(18, 6)
         entry.evaluate_residual(self.robot, a.base, a.twist, a.q, a.multipliers, u, jets)
-        entry.evaluate_tangent(
-            self.robot, a.base, a.q, a.multipliers, u, columns, np.array(weights, dtype=float), jets
-        )
+        entry.evaluate_tangent(self.robot, a.base, a.q, a.multipliers, u, columns, w, jets)
         return self.with_imposed_rows(self.work.matrix.copy()) if at_rest else self.work.matrix.copy()
 
     def with_imposed_rows(self, matrix: Array) -> Array:

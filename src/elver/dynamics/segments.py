@@ -114,18 +114,16 @@ class Segments:
             self.ties = {f: self._shift(f, np.eye(4)) for f in sorted(at)}
 
     def _branch(self, branch: Branch) -> None:
-        joint, sign = branch.joint, -1.0 if branch.reverse else 1.0
+        joint = branch.joint
         parent, child, turned = branch.parent, branch.child, joint.axis != "z"
         axes = se3.pose(joint.axes, np.zeros(3))
         at = before = self._offset(self.frame_of(parent), parent.g @ axes, parent.shifted or turned, joint.name)
         if joint.n:
             first = self.system.blocks[joint][0]
             component = [c for factor in joint.motion for c in factor]
-            factors = np.repeat(np.arange(len(joint.motion)), [len(factor) for factor in joint.motion])
-            turns = sign * (factors == np.arange(len(joint.motion))[:, None])
-            near = _of_joint(turns[::-1] if branch.reverse else turns)
-            rest = np.zeros((len(turns), 1, 6))
-            at = self._segment(at, rest, windows(near, range(joint.n)), first, joint.n, (JOINT, 1), component)
+            functions = _of_joint(tuple(len(factor) for factor in joint.motion), branch.reverse)
+            rest = np.zeros((len(joint.motion), 1, 6))
+            at = self._segment(at, rest, functions, first, joint.n, (JOINT, 1), component)
         self.joints[joint] = before, at
         at = self._offset(at, axes.T @ se3.inverse(child.g), child.shifted or turned, joint.name)
         self._place(child, at)
@@ -371,9 +369,13 @@ def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, list[Near]]:
     return np.einsum("i,mj,ijc->imc", h, C, rest), found
 
 
-def _of_joint(phi: Array) -> list[Near]:
-    """Angles and shifts of a joint, each a free strain of its own, from (intervals, coordinates)."""
-    return [(np.zeros(len(phi), dtype=np.int64), phi[:, k, None, None]) for k in range(phi.shape[1])]
+@cache
+def _of_joint(counts: tuple[int, ...], reverse: bool) -> tuple[NDArray[np.int64], Array]:
+    """Windows and columns of a joint of so many coordinates in each interval, each a free strain of its own."""
+    own = np.repeat(np.arange(len(counts)), counts) == np.arange(len(counts))[:, None]
+    phi = np.where(own[::-1], -1.0, 0.0) if reverse else np.where(own, 1.0, 0.0)
+    none = np.zeros(len(phi), dtype=np.int64)
+    return windows([(none, phi[:, k, None, None]) for k in range(phi.shape[1])], range(phi.shape[1]))
 
 
 def ints(values: Any) -> NDArray[np.int64]:

@@ -19,7 +19,8 @@ from elver.lazy import lazy
 
 _HOME = {
     "files": "RunFile collect load part save",
-    "model": "Table decode dumps encode loads",
+    "model": "decode dumps encode loads",
+    "stand_ins": "Table",
     "table": "save_csv",
     "toml_model": "ContinuationStudy EquilibriumStudy Model SimulationStudy load_model save_model",
     "toml_schema": "model_schema",
@@ -30,7 +31,8 @@ __all__ = lazy(__name__, _HOME)
 
 if TYPE_CHECKING:
     from elver.io.files import RunFile, collect, load, part, save
-    from elver.io.model import Table, decode, dumps, encode, loads
+    from elver.io.model import decode, dumps, encode, loads
+    from elver.io.stand_ins import Table
     from elver.io.table import save_csv
     from elver.io.toml_model import (
         ContinuationStudy,

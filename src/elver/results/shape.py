@@ -14,25 +14,21 @@ with it and not about it (R. L. Bishop, "There is more than one way to frame a c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.bodies import RigidBody
 from elver.dynamics.core import core
 from elver.dynamics.quantities import nodes, poses
 from elver.dynamics.states import arrays
-from elver.errors import BadInput, finite, positive, warn
+from elver.errors import BadInput, positive, warn
 from elver.guards import guarded
 from elver.lie import se3, so3
-from elver.mechanism import Part
-from elver.mechanism.base import check_pose
 from elver.results.balance import wrenches
-from elver.results.history import History, part_of
+from elver.results.history import History
+from elver.results.measured import Measured, collect, read_line, read_poses, read_strains
 from elver.results.sampling import body_motion, rod_motion
 from elver.rods import Rod
 from elver.system import State, System
@@ -45,17 +41,6 @@ _EPSILONS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 _AS_WELL = 1.05  # a fit is as good as another whose misfit is less by this factor
 _ROUNDING = 1e-10
 _TORSION = 1e3  # how much more torsion is drawn to rest than bending, where only points are known
-
-
-@dataclass(frozen=True, eq=False)
-class _Data:
-    """What was measured of one part."""
-
-    part: Part
-    s: Array  # (n,) m; one zero for a body
-    points: Array | None = None  # (n, 3) m
-    turns: Array | None = None  # (n, 3, 3)
-    strains: Array | None = None  # (n, 3 or 6)
 
 
 @guarded
@@ -82,9 +67,9 @@ def state_from(
     """
     positive("tolerance", tolerance, "(misfit relative to the length of a rod, rad)")
     data = [
-        *_collect(system, "centre_line", centre_line, _read_line),
-        *_collect(system, "poses", poses, _read_poses),
-        *_collect(system, "strains", strains, _read_strains),
+        *collect(system, "centre_line", centre_line, read_line),
+        *collect(system, "poses", poses, read_poses),
+        *collect(system, "strains", strains, read_strains),
     ]
     if not data:
         raise BadInput("state_from: nothing was measured; give centre_line=..., poses=... or strains=...")
@@ -98,86 +83,10 @@ def state_from(
     return state
 
 
-# ---------------------------------------------------------------------------------------------------------------
-# What is given
-# ---------------------------------------------------------------------------------------------------------------
-
-
-def _collect(system: System, name: str, given: Any, read: Any) -> list[_Data]:
-    if given is None:
-        return []
-    items = given.items() if isinstance(given, Mapping) else [(None, given)]
-    return [read(f"{name} of {part.name!r}", part, value) for part, value in _parts(system, items)]
-
-
-def _parts(system: System, items: Any) -> list[tuple[Part, Any]]:
-    return [(part_of(system, key), value) for key, value in items]
-
-
-def _arc_lengths(label: str, rod: Part, s: Any) -> Array:
-    if not isinstance(rod, Rod):
-        raise BadInput(f"{label}: a body has no arc length; give its pose in poses=")
-    places = finite(f"{label}: s", s, (-1,), "m")
-    if places.size == 0 or np.any(np.diff(places) <= 0.0) or places[0] < 0.0 or places[-1] > rod.length * (1 + 1e-9):
-        raise BadInput(f"{label}: s must increase within [0, {rod.length:g}] m, from base to tip")
-    return np.minimum(places, rod.length)
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, tuple | list) and len(value) == 2 and np.ndim(value[0]) == 1 and np.ndim(value[1]) >= 2
-
-
-def _read_line(label: str, rod: Part, value: Any) -> _Data:
-    points = finite(label, value[1] if _is_pair(value) else value, (-1, 3), "m")
-    if not isinstance(rod, Rod):
-        raise BadInput(f"{label}: only a rod has a centre line; give the pose of a body in poses=")
-    if _is_pair(value):
-        s = _arc_lengths(label, rod, value[0])
-    else:
-        chords = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
-        if len(points) < 2 or np.any(np.diff(chords) <= 0.0):
-            raise BadInput(f"{label}: give at least two points, all different, or a pair (s, points)")
-        s = rod.length * chords / chords[-1]
-    if len(s) != len(points):
-        raise BadInput(f"{label}: {len(s)} arc lengths for {len(points)} points; give one for each")
-    return _Data(rod, s, points=points)
-
-
-def _read_poses(label: str, part: Part, value: Any) -> _Data:
-    if isinstance(part, RigidBody):
-        g = check_pose(label, value)[None]
-        s = np.zeros(1)
-    else:
-        if not _is_pair(value):
-            raise BadInput(f"{label}: give a pair (s, g) with arc lengths (n,) in m and poses (n, 4, 4)")
-        s = _arc_lengths(label, part, value[0])
-        given = finite(label, value[1], (-1, 4, 4), "m (position) and dimensionless (rotation)")
-        if len(given) != len(s):
-            raise BadInput(f"{label}: {len(s)} arc lengths for {len(given)} poses; give one for each")
-        g = np.array([check_pose(f"{label} at s = {x:g} m", pose) for x, pose in zip(s, given)])
-    return _Data(part, s, points=g[:, :3, 3], turns=g[:, :3, :3])
-
-
-def _read_strains(label: str, rod: Part, value: Any) -> _Data:
-    if not _is_pair(value):
-        raise BadInput(f"{label}: give a pair (s, ξ) with arc lengths (n,) in m and strains (n, 6) or (n, 3)")
-    s = _arc_lengths(label, rod, value[0])
-    width = 6 if np.shape(value[1])[-1:] == (6,) else 3
-    strains = finite(label, value[1], (-1, width), "1/m (curvature) and m/m")
-    if len(s) != len(strains):
-        raise BadInput(f"{label}: {len(s)} arc lengths for {len(strains)} strains; give one for each")
-    return _Data(rod, s, strains=strains)
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# The fit
-# ---------------------------------------------------------------------------------------------------------------
-
-
 class _Fit:
     """Residuals of a system against data, in unknowns x: a free base, then coordinates, in units of their own."""
 
-    def __init__(self, system: System, data: list[_Data], time: float) -> None:
+    def __init__(self, system: System, data: list[Measured], time: float) -> None:
         self.system, self.data = system, data
         self.rest = system.rest(time)
         self.free = 6 * int(system.free)
@@ -274,7 +183,7 @@ class _Fit:
         self._residual_size = values.size
         return values, slopes
 
-    def _of_part(self, data: _Data, history: History, found: Any) -> list[tuple[Array, Array]]:
+    def _of_part(self, data: Measured, history: History, found: Any) -> list[tuple[Array, Array]]:
         """Residuals of one part and their derivatives, (columns, ...) each."""
         part = data.part
         if isinstance(part, Rod):
@@ -319,7 +228,7 @@ class _Fit:
         state = state.with_(q=q)
         return self._placed(state) if self.free else state
 
-    def _frames(self, data: _Data, rod: Rod) -> Array:
+    def _frames(self, data: Measured, rod: Rod) -> Array:
         """Poses (n, 4, 4) along the points: as measured, or turned with the line from the start on."""
         assert data.points is not None
         if data.turns is not None:
@@ -378,7 +287,7 @@ class _Fit:
         return "; ".join(texts)
 
 
-def _strain_residual(data: _Data, rod: Rod, q: Array) -> tuple[Array, Array]:
+def _strain_residual(data: Measured, rod: Rod, q: Array) -> tuple[Array, Array]:
     assert data.strains is not None
     width = data.strains.shape[1]
     unit = np.array([rod.length] * 3 + [1.0] * 3)[:width]

@@ -15,16 +15,8 @@ from elver.rods.material import Material
 from elver.rods.pieces import Piecewise
 from elver.rods.rod import STRAIN_SYMBOLS, Rod
 from elver.rods.sampled import Sampled
-from elver.rods.section import (
-    Circle,
-    CrossSection,
-    Ellipse,
-    Rectangle,
-    Section,
-    SectionProperties,
-    Tube,
-    rectangle_torsion_constant,
-)
+from elver.rods.section import CrossSection, Section, SectionProperties
+from elver.rods.section_shapes import Circle, Ellipse, Rectangle, Tube, rectangle_torsion_constant
 from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
 
 __all__ = [

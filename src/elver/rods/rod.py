@@ -58,7 +58,7 @@ from elver.slips import check_proportions, without_dimensions
 from elver.values import Carried
 from elver.words import describe, shown
 
-__all__ = ["Rod", "STRAIN_SYMBOLS"]
+__all__ = ["STRAIN_SYMBOLS", "Rod"]
 
 _DEFAULT_INTEGRATION = Magnus(order=6)
 _STRAIGHT = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)

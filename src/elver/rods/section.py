@@ -27,16 +27,13 @@ from elver.words import brief, describe
 
 __all__ = [
     "STIFFNESS",
-    "Circle",
     "CrossSection",
-    "Ellipse",
-    "Rectangle",
     "Section",
     "SectionProperties",
-    "Tube",
+    "ShapedSection",
+    "ShearCorrection",
     "named_thickness",
     "plain_dimensions",
-    "rectangle_torsion_constant",
     "section_breaks",
 ]
 
@@ -106,7 +103,7 @@ def section_breaks(section: CrossSection) -> tuple[float, ...]:
 
 def plain_dimensions(section: CrossSection, length: float) -> list[tuple[str, Callable[[Array], Array]]]:
     """Dimensions of ``section`` that are plain functions of s, by name; of a class of one's own, its properties."""
-    if not isinstance(section, _Shape):
+    if not isinstance(section, ShapedSection):
 
         def properties(s: Array) -> Array:
             p = section.properties(s, length)
@@ -118,19 +115,6 @@ def plain_dimensions(section: CrossSection, length: float) -> list[tuple[str, Ca
         for name, value in _dimensions(section)
         if is_plain(value)
     ]
-
-
-def rectangle_torsion_constant(width_y: ArrayLike, width_z: ArrayLike) -> Array:
-    """Torsion constant [m⁴] of a rectangle of full widths [m].
-
-    With a ≥ b the sides: J_t = a b³ (1/3 - 64 b / (π⁵ a) Σ_{n odd} tanh(n π a / 2 b) / n⁵).
-    The sum is (31/32) ζ(5) minus a remainder that falls as exp(-n π a / b): eight terms reach rounding.
-    """
-    wide, narrow = np.maximum(width_y, width_z), np.minimum(width_y, width_z)
-    n = np.arange(1, 17, 2)
-    decay = np.exp(-np.pi * n * np.expand_dims(wide / narrow, -1))
-    total = 31.0 / 32.0 * 1.0369277551433699 - (2.0 * decay / (1.0 + decay) / n**5).sum(axis=-1)
-    return np.asarray(wide * narrow**3 * (1.0 / 3.0 - 64.0 / np.pi**5 * narrow / wide * total))
 
 
 def _check_shear_correction(value: ShearCorrection) -> ShearCorrection:
@@ -152,13 +136,13 @@ _UNITS = {
 }  # fmt: skip
 
 
-class _Shape(ABC):
+class ShapedSection(ABC):
     """Common ground of the sections: optional torsion constant and shear correction."""
 
     torsion_constant: Dimension | None
     shear_correction: ShearCorrection
 
-    def _check(self, **dimensions: str) -> None:
+    def check_dimensions(self, **dimensions: str) -> None:
         """Check each named dimension (name=unit), the torsion constant and the shear correction."""
         for name, unit in dimensions.items():
             object.__setattr__(self, name, check_dimension(name, getattr(self, name), unit))
@@ -167,7 +151,7 @@ class _Shape(ABC):
             object.__setattr__(self, "torsion_constant", checked)
         object.__setattr__(self, "shear_correction", _check_shear_correction(self.shear_correction))
 
-    def _properties(
+    def properties_from(
         self, s: Array, length: float, area: Array, I_y: Array, I_z: Array, torsion: Array
     ) -> SectionProperties:
         if self.torsion_constant is not None:
@@ -188,135 +172,7 @@ class _Shape(ABC):
 
 @brief
 @dataclass(frozen=True)
-class Circle(_Shape):
-    """Solid circular section of ``radius`` [m]; J_t = I_polar = π r⁴ / 2."""
-
-    radius: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
-
-    def __post_init__(self) -> None:
-        self._check(radius="m")
-
-    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
-        """A = π r², I = π r⁴ / 4, J_t = π r⁴ / 2 at ``s`` [m]."""
-        s = arc_lengths(s)
-        r = dimension("radius", self.radius, s, length, "m")
-        inertia = np.pi * r**4 / 4.0
-        return self._properties(s, length, np.pi * r**2, inertia, inertia.copy(), 2.0 * inertia)
-
-    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
-        """(r, r) [m] at ``s`` [m]."""
-        r = dimension("radius", self.radius, arc_lengths(s), length, "m")
-        return r, r.copy()
-
-
-@brief
-@dataclass(frozen=True)
-class Tube(_Shape):
-    """Circular tube with ``outer`` and ``inner`` radius [m]; J_t = I_polar."""
-
-    outer: Dimension
-    inner: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
-
-    def __post_init__(self) -> None:
-        self._check(outer="m", inner="m")
-        if isinstance(self.outer, float) and isinstance(self.inner, float) and self.inner >= self.outer:
-            raise BadInput(
-                f"inner = {self.inner:g} m is not smaller than outer = {self.outer:g} m: "
-                "choose inner < outer, or Circle for a solid rod"
-            )
-
-    def _radii(self, s: Array, length: float) -> tuple[Array, Array]:
-        outer = dimension("outer", self.outer, s, length, "m")
-        inner = dimension("inner", self.inner, s, length, "m")
-        if np.any(inner >= outer):
-            where = int(np.argmax(inner >= outer))
-            raise BadInput(
-                f"inner = {inner[where]:g} m is not smaller than outer = {outer[where]:g} m "
-                f"at s = {s[where]:g} m: choose inner < outer everywhere"
-            )
-        return outer, inner
-
-    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
-        """A = π (r_o² - r_i²), I = π (r_o⁴ - r_i⁴) / 4, J_t = 2 I at ``s`` [m]."""
-        s = arc_lengths(s)
-        outer, inner = self._radii(s, length)
-        inertia = np.pi * (outer**4 - inner**4) / 4.0
-        area = np.pi * (outer**2 - inner**2)
-        return self._properties(s, length, area, inertia, inertia.copy(), 2.0 * inertia)
-
-    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
-        """(r_o, r_o) [m] at ``s`` [m]."""
-        outer, _ = self._radii(arc_lengths(s), length)
-        return outer, outer.copy()
-
-
-@brief
-@dataclass(frozen=True)
-class Ellipse(_Shape):
-    """Solid ellipse with half-axes ``half_y``, ``half_z`` [m]; J_t = π a³ b³ / (a² + b²)."""
-
-    half_y: Dimension
-    half_z: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
-
-    def __post_init__(self) -> None:
-        self._check(half_y="m", half_z="m")
-
-    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
-        """A = π a b, I_y = π a b³ / 4, I_z = π a³ b / 4 with a = half_y, b = half_z at ``s`` [m]."""
-        s = arc_lengths(s)
-        a, b = self.half_widths(s, length)
-        torsion = np.pi * a**3 * b**3 / (a**2 + b**2)
-        return self._properties(s, length, np.pi * a * b, np.pi * a * b**3 / 4, np.pi * a**3 * b / 4, torsion)
-
-    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
-        """(half_y, half_z) [m] at ``s`` [m]."""
-        s = arc_lengths(s)
-        half_y = dimension("half_y", self.half_y, s, length, "m")
-        return half_y, dimension("half_z", self.half_z, s, length, "m")
-
-
-@brief
-@dataclass(frozen=True)
-class Rectangle(_Shape):
-    """Solid rectangle of full widths ``width_y``, ``width_z`` [m]; J_t by the exact series."""
-
-    width_y: Dimension
-    width_z: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
-
-    def __post_init__(self) -> None:
-        self._check(width_y="m", width_z="m")
-
-    def properties(self, s: ArrayLike, length: float) -> SectionProperties:
-        """A = w_y w_z, I_y = w_y w_z³ / 12, I_z = w_y³ w_z / 12 at ``s`` [m]."""
-        s = arc_lengths(s)
-        half_y, half_z = self.half_widths(s, length)
-        w_y, w_z = 2.0 * half_y, 2.0 * half_z
-        torsion = rectangle_torsion_constant(w_y, w_z)
-        return self._properties(s, length, w_y * w_z, w_y * w_z**3 / 12, w_y**3 * w_z / 12, torsion)
-
-    def half_widths(self, s: ArrayLike, length: float) -> tuple[Array, Array]:
-        """(width_y / 2, width_z / 2) [m] at ``s`` [m]."""
-        s = arc_lengths(s)
-        width_y = dimension("width_y", self.width_y, s, length, "m")
-        return width_y / 2.0, dimension("width_z", self.width_z, s, length, "m") / 2.0
-
-    def reach(self, s: ArrayLike, length: float, y: Array, z: Array) -> Array:
-        """How far out (y, z) [m] lies at ``s``: 1 on the sides of the rectangle, above 1 outside."""
-        half_y, half_z = self.half_widths(s, length)
-        return np.asarray(np.maximum(np.abs(y) / half_y, np.abs(z) / half_z))
-
-
-@brief
-@dataclass(frozen=True)
-class Section(_Shape):
+class Section(ShapedSection):
     """Section given by numbers: by its properties, or directly by stiffness and mass.
 
     **Properties**: area [m²], I_y, I_z, torsion_constant [m⁴], to be multiplied by the moduli and the density of the
@@ -379,7 +235,7 @@ class Section(_Shape):
             object.__setattr__(self, "inertia", (x, y, z))
         elif self.inertia is not None:
             given["inertia"] = "kg m"
-        self._check(**given)
+        self.check_dimensions(**given)
 
     @property
     def is_direct(self) -> bool:
@@ -438,7 +294,7 @@ class Section(_Shape):
             k = np.ones(s.shape)
             return SectionProperties(area, I_y, I_z, I_y + I_z, k, k.copy())
         values: dict[str, Any] = {name: self._at(name, s, length) for name in ("area", "I_y", "I_z")}
-        given = self._properties(s, length, **values, torsion=np.empty(0))
+        given = self.properties_from(s, length, **values, torsion=np.empty(0))
         if self.I_polar is None:
             return given
         return replace(given, polar=dimension("I_polar", self.I_polar, s, length, "m4"))

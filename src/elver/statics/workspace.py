@@ -12,24 +12,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from elver.dynamics.core import core
-from elver.dynamics.states import Arrays, as_state
+from elver.dynamics.states import as_state
 from elver.errors import BadInput, Interrupted, expect, finite
 from elver.guards import guarded
 from elver.mechanism import Hold, Part
 from elver.rods import Rod
 from elver.rods.fields import Station
-from elver.statics.closing import retract
+from elver.statics.cells import Forward, Inverse, Point
 from elver.statics.equilibrium import Equilibrium
 from elver.statics.moving import at_rest
 from elver.statics.search import equilibrium
-from elver.statics.target import Target, input_units
+from elver.statics.target import Target
 from elver.statics.verdict import reduced, verdict
 from elver.system import Inputs, System
 
@@ -42,8 +41,6 @@ Array: TypeAlias = NDArray[np.float64]
 Progress: TypeAlias = Callable[[int, int], None]
 Cell: TypeAlias = tuple[int, int]
 
-_LONGEST_MOVE = 0.6  # rad of bending over a rod or of a joint, from cell to cell: further is another branch
-_BEND = 0.5  # part of a step by which a sheet may depart from its tangent
 _SHORTEST_PART = 1 / 16  # of the distance of two cells: a move that fails is tried again in parts
 
 
@@ -78,24 +75,15 @@ def workspace(
     same at every ``edge``, the last point reached between a cell and its neighbour that is not, and at every ``snap``,
     where the eigenvalue changes its sign between two neighbours, or between a cell and its edge.
     """
-    expect("workspace", "over", over, (list, tuple), wanted="two inputs or positions", example="('x', 'y')")
-    if len(over) != 2:
-        raise BadInput(f"over has {len(over)} entries: a map has two, inputs or positions such as ('x', 'y')")
-    bounds = finite("ranges", ranges, (2, 2), "the units of the inputs, or m")
-    sizes = (resolution, resolution) if isinstance(resolution, int) else tuple(resolution)
-    if len(sizes) != 2 or any(int(size) != size or size < 2 for size in sizes):
-        raise BadInput(f"resolution = {resolution}: give one or two whole numbers >= 2")
-    if any(low >= high for low, high in bounds):
-        raise BadInput(f"ranges = {bounds.tolist()}: each goes from a low to a high value")
+    axes = _axes(over, ranges, resolution)
     part = system.mechanism.part(part) if isinstance(part, str) else (part or system.rod)
-    axes = tuple(np.linspace(low, high, int(size)) for (low, high), size in zip(bounds, sizes, strict=True))
     first = guess or equilibrium(system, inputs)
     places = all(isinstance(key, str) and key in ("x", "y", "z") for key in over)
-    solver: _Forward | _Inverse
+    solver: Forward | Inverse
     if places:
-        solver = _Inverse(system, tuple(over), part, at, by, position, orientation, first)
+        solver = Inverse(system, tuple(over), part, at, by, position, orientation, first)
     else:
-        solver = _Forward(system, [system._channel(key) for key in over])
+        solver = Forward(system, [system._channel(key) for key in over])
     cells = _Map(system, part, at, axes, solver)
     try:
         cells.fill(first, progress)
@@ -114,177 +102,25 @@ def workspace(
     return cells.dataset(over)
 
 
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """A state of rest and its inputs."""
-
-    a: Arrays
-    u: Array
-    sign: float = 0.0  # of the determinant of the equations of a cell, which one sheet of solutions keeps
-
-
-class _Solver:
-    """Newton for a cell from a point near by."""
-
-    def __init__(self, system: System, channels: list[int]) -> None:
-        self.system, self.core, self.channels = system, core(system), channels
-        k = self.core
-        self.unit = input_units(k, channels)
-        forces = np.full(k.rows, k.assembly.energy / k.assembly.length)
-        self.scale = np.concatenate([k.assembly.scale, forces])
-        self.weight = np.concatenate([k.assembly.scale / k.assembly.energy, np.ones(k.rows)])
-        # where an imposed coordinate is in the unknowns, by its channel
-        self.driven = {int(column): k.coordinates - k.n + int(q) for q, column, *_ in k.program.imposed}
-
-    def slopes(self, matrix: Array, at: _Point) -> Array:
-        """∂R/∂u of the channels, (unknowns, channels)."""
-        columns = []
-        for channel in self.channels:
-            if channel in self.driven:
-                column = matrix[:, self.driven[channel]].copy()
-                column[self.driven[channel]] = 0.0
-            else:
-                column = self.core.input_slope(at.a, at.u, channel)
-            columns.append(column)
-        return np.column_stack(columns)
-
-    def linear(self, at: _Point) -> tuple[Array, Array, Array]:
-        """Scaled R, ∂R/∂(unknowns) and ∂R/∂(channels)."""
-        matrix = self.core.tangent(at.a, at.u, (1.0, 0.0, 0.0), jets=1)
-        R = self.weight * self.core.residual(at.a, at.u, jets=1)
-        slopes = self.weight[:, None] * self.slopes(matrix, at) * self.unit
-        return R, self.weight[:, None] * matrix * self.scale, slopes
-
-    def step(self, at: _Point, dx: Array, du: Array) -> _Point:
-        """The point at scaled increments of unknowns and channels."""
-        c, step, u = self.core.coordinates, self.scale * dx, at.u.copy()
-        u[self.channels] += self.unit * du
-        for k, channel in enumerate(self.channels):
-            if channel in self.driven:
-                step[self.driven[channel]] = self.unit[k] * du[k]
-        moved = retract(self.core, at.a, step[:c])
-        return _Point(replace(moved, multipliers=at.a.multipliers + step[c:]), u, at.sign)
-
-    def newton(self, near: _Point, moved: Callable[[_Point], tuple[Array, Array]]) -> _Point | None:
-        """Newton from a point near by, on the same sheet: None where it fails or leaves for another one.
-
-        ``moved(point)`` gives the scaled equations and their Jacobian by (unknowns, channels). The first step is
-        the tangent of the sheet; where the others change more than a part of it, the sheet bends too much for one step,
-        or ends. So it does where the determinant has changed its sign.
-        """
-        at, size = near, self.scale.size
-        tangent, rest = np.zeros(0), np.zeros(0)
-        for iteration in range(14):
-            R, J = moved(at)
-            square = J.shape[0] == J.shape[1]
-            if iteration and float(np.max(np.abs(R))) < 1e-10:
-                sign = float(np.linalg.slogdet(J)[0]) if square else 1.0
-                return None if near.sign * sign < 0.0 else replace(at, sign=sign)
-            try:
-                found = np.linalg.solve(J, -R) if square else np.linalg.lstsq(J, -R, rcond=1e-12)[0]
-            except np.linalg.LinAlgError:
-                return None
-            step: Array = np.asarray(found, dtype=float)
-            motion = np.concatenate([step[: self.core.coordinates], step[size:]])
-            tangent, rest = (motion, 0.0 * motion) if iteration == 0 else (tangent, rest + motion)
-            bent = float(np.linalg.norm(rest)) > _BEND * float(np.linalg.norm(tangent)) + 1e-9
-            if bent or not float(np.max(np.abs(motion))) < _LONGEST_MOVE:
-                return None
-            at = self.step(at, step[:size], step[size:])
-        return None
-
-
-class _Forward(_Solver):
-    """Cells are values of two inputs."""
-
-    def where(self, at: _Point) -> Array:
-        return at.u[self.channels]
-
-    def solve(self, near: _Point, value: Array) -> _Point | None:
-        """The equilibrium at the inputs of a cell."""
-
-        def moved(at: _Point) -> tuple[Array, Array]:
-            R, J, slopes = self.linear(at)
-            away = (at.u[self.channels] - value) / self.unit
-            below = np.hstack([np.zeros((2, self.scale.size)), np.eye(2)])
-            return np.concatenate([R, away]), np.vstack([np.hstack([J, slopes]), below])
-
-        return self.newton(near, moved)
-
-
-class _Inverse(_Solver):
-    """Cells are positions of a part; inputs are unknown."""
-
-    def __init__(
-        self,
-        system: System,
-        over: tuple[str, ...],
-        part: Part,
-        at: Station,
-        by: Sequence[Any] | None,
-        position: Sequence[float | None] | None,
-        orientation: ArrayLike | None,
-        first: Equilibrium,
-    ) -> None:
-        super().__init__(system, [system._channel(key) for key in (system.actuators if by is None else by)])
-        wanted: list[float | None] = [None, None, None] if position is None else list(position)
-        self.axes = ["xyz".index(key) for key in over]
-        if len(set(self.axes)) < 2:
-            raise BadInput(f"over = {over}: give two different axes")
-        here = first.pose(part, at if isinstance(part, Rod) else None)[:3, 3]
-        for axis in self.axes:
-            wanted[axis] = float(here[axis])
-        hold = Hold(
-            at=at if isinstance(part, Rod) else "tip",
-            position=tuple(wanted),  # type: ignore[arg-type]
-            orientation=orientation,  # type: ignore[arg-type]
-            name="target",
-            part=part,
-        )
-        self.target, self.origin = Target(system, hold), here[self.axes]
-        first_row = sum(other.rows for other in system.mechanism.holds) + len(hold.rotation_axes)
-        places = [first_row + hold.position_axes.index(axis) for axis in self.axes]
-        if any(row not in self.target.rows for row in places):
-            raise BadInput(f"over = {over}: the part does not move along both axes")
-        self.moving = [int(np.flatnonzero(self.target.rows == row)[0]) for row in places]
-        if len(self.channels) < self.target.rows.size:
-            raise BadInput(
-                f"workspace: {self.target.rows.size} components of the pose are wanted of {len(self.channels)} inputs; "
-                "want less, or name more actuators with by=[...]"
-            )
-        self.rows = np.where(self.target.turns, 1.0, self.core.assembly.length)
-
-    def where(self, at: _Point) -> Array:
-        gap = self.target.gap(at.a)
-        return self.origin + gap[self.moving]
-
-    def solve(self, near: _Point, value: Array) -> _Point | None:
-        """State and inputs at the position of a cell."""
-        c, rows = self.core.coordinates, self.core.rows
-        shift = np.zeros(self.target.rows.size)
-        shift[self.moving] = value - self.origin
-
-        def moved(at: _Point) -> tuple[Array, Array]:
-            R, J, slopes = self.linear(at)
-            gap = (self.target.gap(at.a) - shift) / self.rows
-            G = self.target.gradient(at.a) * self.scale[:c] / self.rows[:, None]
-            direct = np.zeros((gap.size, len(self.channels)))
-            for k, channel in enumerate(self.channels):
-                if channel in self.driven:
-                    j = self.driven[channel]
-                    direct[:, k] = G[:, j] * self.unit[k] / self.scale[j]
-                    G[:, j] = 0.0
-            below = np.hstack([G, np.zeros((gap.size, rows)), direct])
-            return np.concatenate([R, gap]), np.vstack([np.hstack([J, slopes]), below])
-
-        return self.newton(near, moved)
+def _axes(over: Sequence[Any], ranges: ArrayLike, resolution: int | Sequence[int]) -> tuple[Array, ...]:
+    """Values of the cells along both axes."""
+    expect("workspace", "over", over, (list, tuple), wanted="two inputs or positions", example="('x', 'y')")
+    if len(over) != 2:
+        raise BadInput(f"over has {len(over)} entries: a map has two, inputs or positions such as ('x', 'y')")
+    bounds = finite("ranges", ranges, (2, 2), "the units of the inputs, or m")
+    sizes = (resolution, resolution) if isinstance(resolution, int) else tuple(resolution)
+    if len(sizes) != 2 or any(int(size) != size or size < 2 for size in sizes):
+        raise BadInput(f"resolution = {resolution}: give one or two whole numbers >= 2")
+    if any(low >= high for low, high in bounds):
+        raise BadInput(f"ranges = {bounds.tolist()}: each goes from a low to a high value")
+    return tuple(np.linspace(low, high, int(size)) for (low, high), size in zip(bounds, sizes, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
     """What a map shows of a point."""
 
-    point: _Point
+    point: Point
     stable: bool
     eigenvalue: float
     stiffness: float
@@ -296,7 +132,7 @@ class _Map:
     """Cells of a grid, solved outward from one."""
 
     def __init__(
-        self, system: System, part: Part, at: Station, axes: tuple[Array, ...], solver: _Forward | _Inverse
+        self, system: System, part: Part, at: Station, axes: tuple[Array, ...], solver: Forward | Inverse
     ) -> None:
         self.system, self.part, self.axes, self.solver = system, part, axes, solver
         self.at = at if isinstance(part, Rod) else None
@@ -308,16 +144,16 @@ class _Map:
         self._observer: Target | None = None
 
     @staticmethod
-    def known(first: Equilibrium) -> _Point:
+    def known(first: Equilibrium) -> Point:
         """An equilibrium as a point."""
-        return _Point(at_rest(first.state), first.inputs.copy())
+        return Point(at_rest(first.state), first.inputs.copy())
 
     def fill(self, first: Equilibrium, progress: Progress | None) -> None:
         """Solve all cells that can be reached, and remember how far the moves came that failed."""
         here = self.known(first)
         begin = tuple(int(np.argmin(np.abs(axis - x))) for axis, x in zip(self.axes, self.solver.where(here)))
         waiting: deque[tuple[Cell, Cell | None]] = deque([((begin[0], begin[1]), None)])
-        ends: dict[tuple[Cell, Cell], _Point] = {}
+        ends: dict[tuple[Cell, Cell], Point] = {}
         total = self.reached.size
         while waiting:
             cell, origin = waiting.popleft()
@@ -356,7 +192,7 @@ class _Map:
     def _place(self, cell: Cell) -> Array:
         return np.array([axis[k] for axis, k in zip(self.axes, cell, strict=True)])
 
-    def _walk(self, near: _Point, stop: Array, least: float) -> tuple[_Point, bool]:
+    def _walk(self, near: Point, stop: Array, least: float) -> tuple[Point, bool]:
         """The point at a place, by shorter moves where a long one fails; else the last point, and False."""
         start, done, part = self.solver.where(near), 0.0, 1.0
         while done < 1.0:
@@ -386,7 +222,7 @@ class _Map:
                 break
         return place, best
 
-    def _seen(self, found: _Point) -> _Seen:
+    def _seen(self, found: Point) -> _Seen:
         kernels, solver = self.solver.core, self.solver
         c = kernels.coordinates
         matrix = kernels.tangent(found.a, found.u, (1.0, 0.0, 0.0), jets=1)
@@ -422,7 +258,7 @@ class _Map:
     def dataset(self, over: Sequence[Any]) -> xr.Dataset:
         """What was computed."""
         system = self.system
-        if isinstance(self.solver, _Inverse):
+        if isinstance(self.solver, Inverse):
             names, units = [f"wanted_{key}" for key in over], ["m", "m"]
         else:
             names = [system.channel_names[k] for k in self.solver.channels]
@@ -448,7 +284,7 @@ class _Map:
         attributes = {
             "title": f"workspace of {self.part.name}",
             "part": self.part.name,
-            "over": "position" if isinstance(self.solver, _Inverse) else "inputs",
+            "over": "position" if isinstance(self.solver, Inverse) else "inputs",
         }
         import xarray as xr
 

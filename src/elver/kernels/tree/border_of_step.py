@@ -1,7 +1,7 @@
 """The border of a conserving step: ties of a tree whose wrenches act at both ends of the step.
 
-With the variation t of the ties (half of what it is, as half of the end counts), C_n and C_+ the rows of closures at the
-start and at the end, and X the answer of the tree to wrenches at either end,
+With the variation t of the ties (half of it, as half of the end counts), C_n and C_+ the rows of closures at the start
+and at the end, and X the answer of the tree to wrenches at either end,
 
     t = t₀ + X_+ (S t + ½ C_+ λ) + X_n ½ C_n λ ,       2 C_+ᵀ t + C_λ λ = r .
 

@@ -267,10 +267,10 @@ def take_border(robot, table, weights, multipliers, inputs, jets):
 @inner
 def levers(
     closure_frame, closure_rows, closure, closure_force, closure_stiffness, span_tendon, span_frame, span,
-    span_stiffness, tendon_input, tendon_factor, tendon_row, held, multipliers, inputs, tie, tie_frame, size, stiff, S, C,
-    v,
+    span_stiffness, tendon_input, tendon_factor, tendon_row, held, multipliers, inputs, tie, tie_frame, size, stiff,
+    S, C, v,
 ):
-    """S and C of all closures and spans: what couples two ties, where they are ``stiff``, and what a multiplier does."""
+    """S and C of all closures and spans: what couples two ties, where ``stiff``, and what a multiplier does."""
     for i in range(S.shape[0]):
         for k in range(S.shape[1]):
             S[i, k] = 0.0

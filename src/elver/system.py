@@ -12,47 +12,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import ActiveStress, Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon, evaluate
-from elver.bodies import RigidBody
-from elver.environment import (
-    Buoyancy,
-    DistributedWrench,
-    Feedback,
-    FrameLoad,
-    Gravity,
-    JointFeedback,
-    JointFriction,
-    JointSpring,
-    JointStop,
-    Lighthill,
-    Morison,
-    PointWrench,
-    RotorInertia,
-    SlidingFriction,
-)
+from elver.acting import Actuator, Channel, Fluid, Load, Settable, check_coordinates, check_target, check_water
+from elver.actuation import Imposed, Pressure, Signal, SpooledTendon, evaluate
+from elver.environment import Buoyancy, Feedback, Gravity, JointFeedback
 from elver.errors import BadInput, describe, expect, finite, refused
 from elver.mechanism import Driven, Free, Joint, Mechanism, Part
 from elver.mechanism.naming import numbered
 from elver.rods import Rod
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import place
 
 __all__ = ["Balanced", "Channel", "Inputs", "State", "System", "situation"]
 
 Array: TypeAlias = NDArray[np.float64]
-Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure | Motor | Imposed | ActiveStress
-Settable: TypeAlias = Gravity | PointWrench | DistributedWrench | FrameLoad
-Fluid: TypeAlias = Morison | Lighthill
-OnJoint: TypeAlias = JointSpring | JointFriction | JointStop | RotorInertia
-Passive: TypeAlias = OnJoint | SlidingFriction | Fluid | Buoyancy | Feedback | JointFeedback
-Load: TypeAlias = Settable | Passive
-Channel: TypeAlias = Actuator | Settable
 Inputs: TypeAlias = Mapping[Any, Signal]
 
 
@@ -88,123 +65,15 @@ class System(Carried):
             for part in parts:
                 if not isinstance(part, kinds):
                     raise BadInput(f"{name} contains {describe(part)}: give values such as {example}")
-                self._check_target(part)
+                check_target(self, part)
             object.__setattr__(self, name, parts)
         expect("System", "title", self.title, str, wanted="a text", example='"an arm with two tendons"')
         if sum(isinstance(load, Gravity) for load in self.loads) > 1:
             raise BadInput("loads contains Gravity twice: give it once, with the acceleration in m/s² you want")
         if len({*map(id, self.actuators), *map(id, self.loads)}) < len(self.actuators) + len(self.loads):
             raise BadInput("the same actuator or load is listed twice: list each once")
-        self._check_coordinates()
-        self._check_water()
-
-    def _check_target(self, part: Any) -> None:
-        """What a part acts on belongs to this mechanism."""
-        mechanism = self.mechanism
-        if isinstance(part, Motor | OnJoint):
-            targets: tuple[Any, ...] = (part.joint,)
-        elif isinstance(part, JointFeedback):
-            targets = part.driven
-        elif isinstance(part, Imposed):
-            targets = (part.target,)
-        elif isinstance(part, PointWrench):
-            targets = (part.part,)
-        elif isinstance(part, SlidingFriction | Feedback | FrameLoad):
-            targets = (part.frame.part,)
-        elif isinstance(part, Fluid | Buoyancy):
-            targets = tuple(part.parts or ())
-        else:
-            targets = getattr(part, "rods", (part.rod,) if hasattr(part, "rod") else ())
-            spans = getattr(part, "spans", ())
-            targets += tuple(guide.part for span in spans for guide in span if guide.part != "world")
-        for target in targets:
-            if isinstance(target, Joint):
-                target = mechanism.joint(target)
-            elif target not in mechanism.parts:
-                kind = "rod" if isinstance(target, Rod) else "body"
-                listed = ", ".join(repr(other.name) for other in mechanism.parts)
-                raise BadInput(
-                    f"{part.name!r} acts on the {kind} {getattr(target, 'name', target)!r}, which is not in this "
-                    f"mechanism ({listed}): build it with the same {type(target).__name__} value"
-                )
-            if isinstance(target, Joint) and target not in self.blocks:
-                raise BadInput(
-                    f"{part.name!r} acts on {target.label}, where a loop is cut (or which carries the floating base), "
-                    "so it has no coordinate of its own: set cut=True on another joint of the loop"
-                )
-
-    def _check_coordinates(self) -> None:
-        """A coordinate is driven by a motor or imposed, and imposed once; it has one spring, stop and friction."""
-        imposed: dict[int, str] = {}
-        for part in self.imposed:
-            k = self.coordinates(part.target).start + part.index
-            if k in imposed:
-                raise BadInput(f"{part.name!r} and {imposed[k]!r} impose the same coordinate: keep one of them")
-            imposed[k] = part.name
-        for motor in self.actuators:
-            if isinstance(motor, Motor) and (other := imposed.get(self.coordinates(motor.joint).start + motor.index)):
-                raise BadInput(
-                    f"{other!r} imposes the coordinate that the motor {motor.name!r} already drives: keep one of them "
-                    "(the effort of an imposed motion is a result)"
-                )
-        for law in self.feedback:
-            for joint in law.driven if isinstance(law, JointFeedback) else ():
-                own = self.coordinates(joint)
-                if other := next((imposed[k] for k in range(own.start, own.stop) if k in imposed), None):
-                    raise BadInput(
-                        f"{other!r} imposes a coordinate of {joint.name!r}, which the feedback {law.name!r} drives: "
-                        "keep one of them"
-                    )
-        taken: dict[tuple[type, int], str] = {}
-        for load in self.loads:
-            if isinstance(load, OnJoint):
-                place = type(load), self.coordinates(load.joint).start + load.index
-                if place in taken:
-                    raise BadInput(
-                        f"{taken[place]!r} and {load.name!r} are both a {type(load).__name__} on "
-                        f"{self.mechanism.joint(load.joint).name}/{load.coordinate}: combine them into one"
-                    )
-                taken[place] = load.name
-
-    def _check_water(self) -> None:
-        """A part is in one fluid; buoyancy needs gravity."""
-        for kind, remedy in (
-            (Fluid, "Morison and Lighthill are two models of the same water: list the part in one of them"),
-            (Buoyancy, "list the part in one of them"),
-        ):
-            wet: dict[Part, str] = {}
-            for load in self.loads:
-                for part in self.immersed(load) if isinstance(load, kind) else ():
-                    if part in wet:
-                        raise BadInput(f"{part.name!r} is both in {wet[part]!r} and in {load.name!r}; {remedy}")
-                    wet[part] = load.name
-        for load in self.loads:
-            if isinstance(load, Lighthill):
-                for nose, tail in pairwise(load.parts):
-                    self._check_follows(load.name, nose, tail)
-        floats = next((load for load in self.loads if isinstance(load, Buoyancy)), None)
-        if floats is not None and not any(isinstance(load, Gravity) for load in self.loads):
-            raise BadInput(f"{floats.name!r}: without Gravity in loads nothing is buoyant; add Gravity()")
-
-    def _check_follows(self, name: str, nose: Part, tail: Part) -> None:
-        """``tail`` is joined to the end of ``nose``, directly or by parts without mass."""
-        reached, seen = [nose], {nose}
-        while reached:
-            part = reached.pop()
-            for joint in self.mechanism.joints:
-                for here, there in ((joint.a, joint.b), (joint.b, joint.a)):
-                    wrong_end = isinstance(part, Rod) and here.part is part and here.s < 0.5 * part.length
-                    if here.part is not part or there.part in seen or there.part == "world" or wrong_end:
-                        continue
-                    if there.part is tail and not (isinstance(tail, Rod) and there.s > 0.5 * tail.length):
-                        return
-                    if isinstance(there.part, RigidBody) and there.part.mass == 0.0:
-                        seen.add(there.part)
-                        reached.append(there.part)
-        raise BadInput(
-            f"fluid {name!r}: {tail.name!r} is not joined to the end of {nose.name!r}; list the parts from nose to "
-            "tail, each rod from base to tip"
-        )
+        check_coordinates(self)
+        check_water(self)
 
     def immersed(self, load: Fluid | Buoyancy) -> tuple[Part, ...]:
         """Parts that are in the water of ``load``: those listed, else all rods and all bodies with mass."""
@@ -253,9 +122,17 @@ class System(Carried):
         """Entries of the input vector: one per channel, two rates per imposed motion, the time for feedback."""
         return len(self.channels) + 2 * len(self.imposed) + bool(self.feedback)
 
-    def input_index(self, part: Channel) -> int:
-        """Place of a channel in the input vector."""
-        return next(k for k, other in enumerate(self.channels) if other is part)
+    def input_index(self, key: Channel | str) -> int:
+        """Place of a channel, or of its name, in the input vector; BadInput where the system has none such."""
+        for k, part in enumerate(self.channels):
+            if key is part:
+                return k
+        if isinstance(key, str) and key in self.channel_names:
+            return self.channel_names.index(key)
+        known = ", ".join(repr(name) for name in self.channel_names) or "none: it has no actuator and no load"
+        copied = not isinstance(key, str) and getattr(key, "name", None) in self.channel_names
+        remedy = "; a copy of a system has parts of its own: send both together, or give inputs by name" * copied
+        raise BadInput(f"inputs: {describe(key)} is not part of this system; its inputs are {known}{remedy}")
 
     def imposed_columns(self, part: Imposed) -> tuple[int, int, int, int]:
         """Coordinate of an imposed motion, and where its value and two rates are in the input vector."""
@@ -290,7 +167,7 @@ class System(Carried):
         inputs = self.check_inputs(inputs)
         signals: list[Signal] = [part.default for part in self.channels]
         for key, value in inputs.items():
-            k = self._channel(key)
+            k = self.input_index(key)
             signals[k] = value
             if isinstance(part := self.channels[k], Pressure) and isinstance(value, (int, float, np.floating)):
                 part.ask(float(value))
@@ -332,15 +209,6 @@ class System(Carried):
                 scaled[k] = u[k]
         scaled[len(self.channels) :] = u[len(self.channels) :]
         return scaled
-
-    def _channel(self, key: Any) -> int:
-        for k, part in enumerate(self.channels):
-            if key is part or (isinstance(key, str) and key == self.channel_names[k]):
-                return k
-        known = ", ".join(repr(name) for name in self.channel_names) or "none: it has no actuator and no load"
-        copied = not isinstance(key, str) and getattr(key, "name", None) in self.channel_names
-        remedy = "; a copy of a system has parts of its own: send both together, or give inputs by name" * copied
-        raise BadInput(f"inputs: {describe(key)} is not part of this system; its inputs are {known}{remedy}")
 
     # States -------------------------------------------------------------------------------------------------
 
@@ -400,14 +268,14 @@ class System(Carried):
 class State:
     """Where a system is: coordinates, rates, base pose and body twist, multipliers, time [s]."""
 
-    q: Array
-    q_dot: Array
-    q_ddot: Array
-    g: Array = field(default_factory=lambda: np.eye(4))
-    eta: Array = field(default_factory=lambda: np.zeros(6))
-    eta_dot: Array = field(default_factory=lambda: np.zeros(6))
-    multipliers: Array = field(default_factory=lambda: np.zeros(0))
-    time: float = 0.0
+    q: Array = field(metadata=of_kind("any"))
+    q_dot: Array = field(metadata=of_kind("any"))
+    q_ddot: Array = field(metadata=of_kind("any"))
+    g: Array = field(default_factory=lambda: np.eye(4), metadata=of_kind("pose"))
+    eta: Array = field(default_factory=lambda: np.zeros(6), metadata=of_kind("any"))
+    eta_dot: Array = field(default_factory=lambda: np.zeros(6), metadata=of_kind("any"))
+    multipliers: Array = field(default_factory=lambda: np.zeros(0), metadata=of_kind("any"))
+    time: float = field(default=0.0, metadata=of_kind("s"))
 
     def __post_init__(self) -> None:
         for name, shape in (
@@ -481,7 +349,7 @@ def situation(
     if isinstance(state, State) or not isinstance(state, Balanced):
         return system, system.check_state(state), system.check_inputs(inputs)
     signals = list(system.signals(inputs))
-    given = {system._channel(key) for key in system.check_inputs(inputs)}
+    given = {system.input_index(key) for key in system.check_inputs(inputs)}
     own = state.system
     held = {name: (type(part), _held(state, part)) for name, part in zip(own.channel_names, own.channels, strict=True)}
     for k, (name, part) in enumerate(zip(system.channel_names, system.channels, strict=True)):

@@ -16,7 +16,25 @@ from dataclasses import fields, is_dataclass
 from types import FunctionType
 from typing import Any, Self
 
-__all__ = ["Carried"]
+__all__ = ["Carried", "of_kind"]
+
+
+def of_kind(kind: str) -> dict[str, str]:
+    """Metadata of a field: what a model file may give for it, a text of words.
+
+        m, Pa, "rad|m"    a quantity in these units (SI when a bare number), or a list of such
+        any               numbers in SI units
+        same              numbers in the unit of what the value is for, such as the input of a tendon
+        int, bool, text   as said
+        @group            another value: its name in the file, or a table with a type of that group
+        frame, pose, rotation, guides   places and directions, see the page "Model files"
+        rates             the name of an input, or a table of names with the rate of each
+
+    Files, their schema and the words of reports follow; a field without stands in no file.
+
+    >>> radius: float = field(metadata=of_kind("m"))
+    """
+    return {"kind": kind}
 
 
 class Carried:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -39,7 +39,7 @@ from elver.mechanism.coordinates import choose, owner, unit_of
 from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths
 from elver.rods.rod import STRAIN_SYMBOLS
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import brief, describe
 
 __all__ = ["CurvatureWave", "TravellingWave", "WaveTarget", "joint_gait", "muscle_gait", "rod_gait"]
@@ -106,11 +106,11 @@ class TravellingWave(_Wave):
     smooth_step(0, 2), or None for 1.
     """
 
-    amplitude: float
-    growth: float
-    wavelength: float
-    period: float
-    ramp: SmoothSignal | None = None
+    amplitude: float = field(metadata=of_kind("rad"))
+    growth: float = field(metadata=of_kind("1/m"))
+    wavelength: float = field(metadata=of_kind("m"))
+    period: float = field(metadata=of_kind("s"))
+    ramp: SmoothSignal | None = field(default=None, metadata=of_kind("@signal"))
 
     def __post_init__(self) -> None:
         for name, unit in (("amplitude", "rad"), ("growth", "1/m")):
@@ -131,10 +131,10 @@ class CurvatureWave(_Wave):
     f, such as c2_ramp(0, 1), or None for 1. It adds to the rest curvature of the rod.
     """
 
-    coefficients: tuple[float, ...]
-    wavelength: float
-    period: float
-    ramp: SmoothSignal | None = None
+    coefficients: tuple[float, ...] = field(metadata=of_kind("any"))
+    wavelength: float = field(metadata=of_kind("m"))
+    period: float = field(metadata=of_kind("s"))
+    ramp: SmoothSignal | None = field(default=None, metadata=of_kind("@signal"))
 
     def __post_init__(self) -> None:
         coefficients = finite("wave: coefficients", self.coefficients, (-1,), "1/m, 1/m2, ...")
@@ -267,10 +267,10 @@ def muscle_gait(
 class WaveTarget:
     """Curvature that a muscle aims at: that of the rod at rest, plus one of the two shapes of a wave in ``strain``."""
 
-    rod: Rod
-    wave: CurvatureWave
-    strain: str
-    shape: Literal["sine", "cosine"]
+    rod: Rod = field(metadata=of_kind("@rod"))
+    wave: CurvatureWave = field(metadata=of_kind("@wave"))
+    strain: str = field(metadata=of_kind("text"))
+    shape: Literal["sine", "cosine"] = field(metadata=of_kind("text"))
 
     def __post_init__(self) -> None:
         _component("target of a wave", self.rod, self.wave, self.strain)

@@ -9,7 +9,7 @@ Theory: docs/theory/actuation.md, eq. (imposed).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 from typing import Any, Self, TypeAlias
@@ -23,7 +23,7 @@ from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import brief, describe
 
 __all__ = ["Imposed", "MotionSignal"]
@@ -46,9 +46,9 @@ class Imposed(Carried):
     at zero.
     """
 
-    target: Joint | Rod
-    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
-    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    target: Joint | Rod = field(metadata=of_kind("@target"))
+    coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
 
     def __post_init__(self) -> None:
         label = "imposed motion" if self.name is None else f"imposed motion {check_name('imposed motion', self.name)!r}"

@@ -7,7 +7,7 @@ Theory: docs/theory/actuation.md, eq. (imposed).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from elver.errors import BadInput, finite
 from elver.mechanism import Joint
 from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.rods.fields import check_name
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import brief, describe
 
 __all__ = ["Motor"]
@@ -30,9 +30,9 @@ class Motor(Carried):
     of a rotation vector the input is the torque conjugate to it, the moment about the axis only near zero rotation.
     """
 
-    joint: Joint
-    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
-    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    joint: Joint = field(metadata=of_kind("@joint"))
+    coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
 
     default: ClassVar[float] = 0.0
 

@@ -8,7 +8,7 @@ Theory: docs/theory/actuation.md, eq. (muscle), (active-force).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from elver.errors import BadInput, finite
 from elver.rods import Rod
 from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_field, check_name, interior, is_plain, sample
 from elver.rods.jumps import warn_of_jumps
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = ["Muscle"]
@@ -35,10 +36,10 @@ class Muscle:
     A travelling wave is two muscles, sine and cosine in s, with inputs cosine and sine in t.
     """
 
-    rod: Rod
-    torque: Field | None = None
-    target: Field | None = None
-    name: str = "muscle"
+    rod: Rod = field(metadata=of_kind("@rod"))
+    torque: Field | None = field(default=None, metadata=of_kind("any @function"))
+    target: Field | None = field(default=None, metadata=of_kind("any @function"))
+    name: str = field(default="muscle", metadata=of_kind("text"))
 
     unit: ClassVar[str] = "1"
     default: ClassVar[float] = 1.0

@@ -6,7 +6,7 @@ A path is called as ``path(s, length)`` and returns D and D′, each (len(s), 3)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite, positive
 from elver.rods.fields import Array, arc_lengths, sample
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = [
@@ -48,8 +49,8 @@ def _columns(y: ArrayLike, z: ArrayLike, s: Array) -> Array:
 class Parallel:
     """At constant (y, z) [m]."""
 
-    y: float
-    z: float
+    y: float = field(metadata=of_kind("m"))
+    z: float = field(metadata=of_kind("m"))
 
     def __post_init__(self) -> None:
         for name in ("y", "z"):
@@ -65,8 +66,8 @@ class Parallel:
 class Convergent:
     """From (y, z) [m] at the base straight to the axis at the tip."""
 
-    y: float
-    z: float
+    y: float = field(metadata=of_kind("m"))
+    z: float = field(metadata=of_kind("m"))
 
     def __post_init__(self) -> None:
         for name in ("y", "z"):
@@ -86,9 +87,9 @@ class Helical:
     ``phase`` [rad] is the angle from y towards z at the base.
     """
 
-    radius: float
-    turns: float
-    phase: float = 0.0
+    radius: float = field(metadata=of_kind("m"))
+    turns: float = field(metadata=of_kind("1"))
+    phase: float = field(default=0.0, metadata=of_kind("rad"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("path: radius", self.radius, "m"))
@@ -115,8 +116,8 @@ class Route:
     through seven points around s, 1e-3 of the length apart: right to about 1e-10 for routes of a few turns.
     """
 
-    function: Routing
-    derivative: Routing | None = None
+    function: Routing = field(metadata=of_kind("@function"))
+    derivative: Routing | None = field(default=None, metadata=of_kind("@function"))
 
     def __post_init__(self) -> None:
         for name in ("function", "derivative"):

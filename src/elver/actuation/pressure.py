@@ -5,7 +5,7 @@ Theory: docs/theory/actuation.md, eq. (pressure).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from elver.errors import finite, positive
 from elver.rods import Rod
 from elver.rods.fields import Array
 from elver.slips import ask_of_area, ask_of_pressure
+from elver.values import of_kind
 from elver.words import brief
 
 __all__ = ["Pressure"]
@@ -29,13 +30,13 @@ class Pressure(Routed):
     Overpressure lengthens the rod and bends it away from the chamber; a negative value is suction.
     """
 
-    rod: Rod
-    area: float
-    path: Path = parallel()  # noqa: RUF009 (a frozen value)
-    name: str = "pressure"
-    start: float = 0.0
-    end: float | None = None
-    reach: float | None = None
+    rod: Rod = field(metadata=of_kind("@rod"))
+    area: float = field(metadata=of_kind("m^2"))
+    path: Path = field(default=parallel(), metadata=of_kind("@path"))
+    name: str = field(default="pressure", metadata=of_kind("text"))
+    start: float = field(default=0.0, metadata=of_kind("m"))
+    end: float | None = field(default=None, metadata=of_kind("m"))
+    reach: float | None = field(default=None, metadata=of_kind("m"))
 
     unit: ClassVar[str] = "Pa"
     default: ClassVar[float] = 0.0

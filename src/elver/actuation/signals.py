@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite, positive
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = [
@@ -93,10 +94,10 @@ def check_ramp(name: str, value: Any) -> SmoothSignal | None:
 class _Transition:
     """From ``before`` until t0 to ``after`` from t1 on; times in s, values in the input's unit."""
 
-    t0: float
-    t1: float
-    before: float = 0.0
-    after: float = 1.0
+    t0: float = field(metadata=of_kind("s"))
+    t1: float = field(metadata=of_kind("s"))
+    before: float = field(default=0.0, metadata=of_kind("same"))
+    after: float = field(default=1.0, metadata=of_kind("same"))
 
     def __post_init__(self) -> None:
         for name in ("t0", "t1"):
@@ -174,11 +175,11 @@ class Sine:
     with rates where the mean itself moves.
     """
 
-    mean: float | SmoothSignal
-    amplitude: float
-    frequency: float
-    phase: float = 0.0
-    ramp: SmoothSignal | None = None
+    mean: float | SmoothSignal = field(metadata=of_kind("same @signal"))
+    amplitude: float = field(metadata=of_kind("same"))
+    frequency: float = field(metadata=of_kind("Hz"))
+    phase: float = field(default=0.0, metadata=of_kind("rad"))
+    ramp: SmoothSignal | None = field(default=None, metadata=of_kind("@signal"))
 
     def __post_init__(self) -> None:
         unit = "(unit of the input)"
@@ -209,8 +210,8 @@ class Sine:
 class SampledSignal:
     """Straight lines between samples; times [s] increase strictly."""
 
-    times: tuple[float, ...]
-    values: tuple[float, ...]
+    times: tuple[float, ...] = field(metadata=of_kind("s"))
+    values: tuple[float, ...] = field(metadata=of_kind("same"))
 
     def __post_init__(self) -> None:
         times = finite("times", self.times, (-1,), "s")
@@ -235,10 +236,10 @@ class SampledSignal:
 class Triangle:
     """From 0 at ``t_start`` up to ``peak`` at ``t_peak`` and back to 0 at ``t_end``, straight; times in s."""
 
-    peak: float
-    t_peak: float
-    t_end: float
-    t_start: float = 0.0
+    peak: float = field(metadata=of_kind("same"))
+    t_peak: float = field(metadata=of_kind("s"))
+    t_end: float = field(metadata=of_kind("s"))
+    t_start: float = field(default=0.0, metadata=of_kind("s"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "peak", float(finite("peak", self.peak, (), "(unit of the input)")))
@@ -260,7 +261,7 @@ class Triangle:
 class Sum:
     """Sum of ``terms``, numbers or signals in the input's unit; it has rates where all its signals have."""
 
-    terms: tuple[Signal, ...]
+    terms: tuple[Signal, ...] = field(metadata=of_kind("same @signal"))
 
     def __post_init__(self) -> None:
         terms = tuple(self.terms) if isinstance(self.terms, Sequence) else ()
@@ -284,9 +285,9 @@ class Sum:
 class Within:
     """``signal`` from t0 to t1 [s]; before and after it keeps the value that it has there."""
 
-    signal: Signal
-    t0: float
-    t1: float = math.inf
+    signal: Signal = field(metadata=of_kind("same @signal"))
+    t0: float = field(metadata=of_kind("s"))
+    t1: float = field(default=math.inf, metadata=of_kind("s"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signal", _check_signal("signal", self.signal))

@@ -15,7 +15,7 @@ Theory: docs/theory/actuation.md, eq. (tendon), (tendon-length), (span), (spool)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from elver.errors import BadInput, ElverWarning, UnitWarning, finite, positive, 
 from elver.mechanism import Frame, as_frame
 from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths, check_interval, check_name
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = ["Routed", "SpooledTendon", "Tendon"]
@@ -248,12 +249,12 @@ class Tendon(Routed):
     sequence: (body, position), ("world", position) or a Frame; without any rod, ``path`` is left out.
     """
 
-    rod: Rod | Sequence[Rod | Frame]
-    path: Path | Sequence[Path] | None = None
-    name: str = "tendon"
-    start: float = 0.0
-    end: float | None = None
-    reach: float | None = None
+    rod: Rod | Sequence[Rod | Frame] = field(metadata=of_kind("guides"))
+    path: Path | Sequence[Path] | None = field(default=None, metadata=of_kind("@path"))
+    name: str = field(default="tendon", metadata=of_kind("text"))
+    start: float = field(default=0.0, metadata=of_kind("m"))
+    end: float | None = field(default=None, metadata=of_kind("m"))
+    reach: float | None = field(default=None, metadata=of_kind("m"))
 
     unit: ClassVar[str] = "N"
     default: ClassVar[float] = 0.0
@@ -280,12 +281,12 @@ class SpooledTendon(Routed):
     Rods, path and stretch are given as for :class:`Tendon`; through several rods it is one cable.
     """
 
-    rod: Rod | Sequence[Rod | Frame]
-    path: Path | Sequence[Path] | None = None
-    name: str = "spooled tendon"
-    start: float = 0.0
-    end: float | None = None
-    reach: float | None = None
+    rod: Rod | Sequence[Rod | Frame] = field(metadata=of_kind("guides"))
+    path: Path | Sequence[Path] | None = field(default=None, metadata=of_kind("@path"))
+    name: str = field(default="spooled tendon", metadata=of_kind("text"))
+    start: float = field(default=0.0, metadata=of_kind("m"))
+    end: float | None = field(default=None, metadata=of_kind("m"))
+    reach: float | None = field(default=None, metadata=of_kind("m"))
 
     unit: ClassVar[str] = "m"
     default: ClassVar[float] = 0.0

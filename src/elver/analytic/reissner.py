@@ -60,31 +60,61 @@ def reissner_cantilever(
     moment = float(finite("tip_moment", tip_moment, (), "N m"))
     s = arc_lengths(s, length)
 
-    grid = chebyshev_lobatto(nodes, 0.0, length)
-    from_base = chebyshev_integration(nodes, 0.0, length)
-    to_tip = from_base[-1] - from_base
-    dead_force = force + weight * (length - grid)[:, None]
+    beam = _Beam(length, nodes, flexibility, stretch, shear, moment, force, weight)
+    theta = _loaded(beam, load_steps)
 
-    def section_force(theta: Array, factor: float) -> tuple[Array, Array]:
-        f_x, f_y = factor * dead_force.T
+    # Position, and interpolation of all fields at s.
+    N_x, N_y = beam.section_force(theta, 1.0)
+    gamma_x, gamma_y = 1.0 + stretch * N_x, shear * N_y
+    x = beam.from_base @ (np.cos(theta) * gamma_x - np.sin(theta) * gamma_y)
+    y = beam.from_base @ (np.sin(theta) * gamma_x + np.cos(theta) * gamma_y)
+    fields = np.stack([x, y, theta, beam.curvature(theta, 1.0)], axis=1)
+    coefficients = np.linalg.solve(chebyshev(beam.grid, nodes, length), fields)
+    tail = np.max(np.abs(coefficients[-2:, 2]))
+    if tail > 1e-9 * max(1.0, np.max(np.abs(coefficients[:, 2]))):
+        raise NotConverged(
+            f"reissner_cantilever: {nodes} nodes leave an error of about {tail:.0e} rad in the angle; "
+            f"try nodes = {2 * nodes}",
+            result=theta,
+        )
+    x, y, theta, kappa = chebval(2.0 * s / length - 1.0, coefficients)
+    return PlanarShape(s, x, y, theta, kappa)
+
+
+class _Beam:
+    """Equations of the angle θ at Chebyshev-Lobatto nodes, under a part ``factor`` of the load."""
+
+    def __init__(
+        self, length: float, nodes: int, flexibility: float, stretch: float, shear: float,
+        moment: float, force: Array, weight: Array,
+    ) -> None:  # fmt: skip
+        self.flexibility, self.stretch, self.shear, self.moment = flexibility, stretch, shear, moment
+        self.grid = chebyshev_lobatto(nodes, 0.0, length)
+        self.from_base = chebyshev_integration(nodes, 0.0, length)
+        self.to_tip = self.from_base[-1] - self.from_base
+        self.dead_force = force + weight * (length - self.grid)[:, None]
+
+    def section_force(self, theta: Array, factor: float) -> tuple[Array, Array]:
+        f_x, f_y = factor * self.dead_force.T
         return np.cos(theta) * f_x + np.sin(theta) * f_y, np.cos(theta) * f_y - np.sin(theta) * f_x
 
-    def curvature(theta: Array, factor: float) -> Array:
-        N_x, N_y = section_force(theta, factor)
-        lever = (1.0 + stretch * N_x) * N_y - shear * N_y * N_x
-        kappa: Array = flexibility * (factor * moment + to_tip @ lever)
+    def curvature(self, theta: Array, factor: float) -> Array:
+        N_x, N_y = self.section_force(theta, factor)
+        lever = (1.0 + self.stretch * N_x) * N_y - self.shear * N_y * N_x
+        kappa: Array = self.flexibility * (factor * self.moment + self.to_tip @ lever)
         return kappa
 
-    def newton(guess: Array, factor: float) -> Array | None:
+    def newton(self, guess: Array, factor: float) -> Array | None:
+        """The stable shape near ``guess``; None where there is none."""
         # A larger correction might reach another branch, such as the mirror image of a buckled column.
         trust = min(0.2, 0.2 * np.max(np.abs(guess)) + 1e-9)
         theta = guess
         for _ in range(20):
-            residual = theta - from_base @ curvature(theta, factor)
-            N_x, N_y = section_force(theta, factor)
+            residual = theta - self.from_base @ self.curvature(theta, factor)
+            N_x, N_y = self.section_force(theta, factor)
             # δN_x = N_y δθ, δN_y = -N_x δθ.
-            d_lever = -N_x + (stretch - shear) * (N_y**2 - N_x**2)
-            jacobian = np.eye(nodes) - flexibility * from_base @ to_tip * d_lever
+            d_lever = -N_x + (self.stretch - self.shear) * (N_y**2 - N_x**2)
+            jacobian = np.eye(guess.size) - self.flexibility * self.from_base @ self.to_tip * d_lever
             change = np.linalg.solve(jacobian, residual)
             theta = theta - change
             if np.max(np.abs(theta - guess)) > trust:
@@ -94,12 +124,14 @@ def reissner_cantilever(
                 return theta if np.min(np.linalg.eigvals(jacobian).real) > 0.0 else None
         return None
 
-    # Continuation: extrapolate, correct, halve the step on failure, let it grow again on success.
-    theta, factor, step = np.zeros(nodes), 0.0, 1.0 / load_steps
-    rate = from_base @ curvature(theta, 1.0)  # of the linear beam
+
+def _loaded(beam: _Beam, load_steps: int) -> Array:
+    """Continuation from the straight beam: extrapolate, correct, halve the step on failure, let it grow on success."""
+    theta, factor, step = np.zeros(beam.grid.size), 0.0, 1.0 / load_steps
+    rate = beam.from_base @ beam.curvature(theta, 1.0)  # of the linear beam
     while factor < 1.0:
         reached = min(1.0, factor + step)
-        corrected = newton(theta + rate * (reached - factor), reached)
+        corrected = beam.newton(theta + rate * (reached - factor), reached)
         if corrected is not None:
             rate = (corrected - theta) / (reached - factor)
             theta, factor, step = corrected, reached, min(1.0 / load_steps, 1.5 * step)
@@ -111,23 +143,7 @@ def reissner_cantilever(
                 "the rod buckles or snaps there (give it a small transverse load), or needs more nodes",
                 result=theta,
             )
-
-    # Position, and interpolation of all fields at s.
-    N_x, N_y = section_force(theta, 1.0)
-    gamma_x, gamma_y = 1.0 + stretch * N_x, shear * N_y
-    x = from_base @ (np.cos(theta) * gamma_x - np.sin(theta) * gamma_y)
-    y = from_base @ (np.sin(theta) * gamma_x + np.cos(theta) * gamma_y)
-    fields = np.stack([x, y, theta, curvature(theta, 1.0)], axis=1)
-    coefficients = np.linalg.solve(chebyshev(grid, nodes, length), fields)
-    tail = np.max(np.abs(coefficients[-2:, 2]))
-    if tail > 1e-9 * max(1.0, np.max(np.abs(coefficients[:, 2]))):
-        raise NotConverged(
-            f"reissner_cantilever: {nodes} nodes leave an error of about {tail:.0e} rad in the angle; "
-            f"try nodes = {2 * nodes}",
-            result=theta,
-        )
-    x, y, theta, kappa = chebval(2.0 * s / length - 1.0, coefficients)
-    return PlanarShape(s, x, y, theta, kappa)
+    return theta
 
 
 def _compliance(name: str, stiffness: float) -> float:

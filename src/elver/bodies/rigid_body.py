@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from elver.bodies.shapes import Box, Cylinder, EllipticCylinder, Shape, Sphere
 from elver.errors import BadInput, finite, non_negative, positive, shape_of
 from elver.lie.so3 import hat
 from elver.slips import ask_of_density
+from elver.values import of_kind
 from elver.words import describe, shown
 
 __all__ = ["RigidBody"]
@@ -35,11 +36,11 @@ class RigidBody:
     Bodies are compared by identity: two equal links are two bodies.
     """
 
-    mass: float
-    inertia: ArrayLike = _ZERO
-    centre: ArrayLike = _ZERO
-    name: str = "body"
-    shape: Shape | None = None
+    mass: float = field(metadata=of_kind("kg"))
+    inertia: ArrayLike = field(default=_ZERO, metadata=of_kind("kg m^2"))
+    centre: ArrayLike = field(default=_ZERO, metadata=of_kind("m"))
+    name: str = field(default="body", metadata=of_kind("text"))
+    shape: Shape | None = field(default=None, metadata=of_kind("@shape"))
 
     def __repr__(self) -> str:
         shape = f", {shown(self.shape)}" if self.shape is not None else ""

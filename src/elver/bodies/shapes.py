@@ -5,13 +5,14 @@ A body is drawn with its shape around its mass centre.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elver.errors import BadInput, positive, shape_of
+from elver.values import of_kind
 from elver.words import describe
 
 __all__ = ["Box", "Cylinder", "EllipticCylinder", "Shape", "Sphere"]
@@ -23,7 +24,7 @@ Array: TypeAlias = NDArray[np.float64]
 class Box:
     """Box with sides ``size`` = (x, y, z) [m] along the body axes."""
 
-    size: tuple[float, float, float]
+    size: tuple[float, float, float] = field(metadata=of_kind("m"))
 
     def __post_init__(self) -> None:
         if shape_of(self.size) != (3,):
@@ -47,9 +48,9 @@ class Box:
 class Cylinder:
     """Solid cylinder of ``radius`` and ``length`` [m] along the body axis ``axis``."""
 
-    radius: float
-    length: float
-    axis: str = "x"
+    radius: float = field(metadata=of_kind("m"))
+    length: float = field(metadata=of_kind("m"))
+    axis: str = field(default="x", metadata=of_kind("text"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("radius of the cylinder", self.radius, "m"))
@@ -77,9 +78,9 @@ class EllipticCylinder:
     (z, x) for "y", (x, y) for "z".
     """
 
-    half_axes: tuple[float, float]
-    length: float
-    axis: str = "x"
+    half_axes: tuple[float, float] = field(metadata=of_kind("m"))
+    length: float = field(metadata=of_kind("m"))
+    axis: str = field(default="x", metadata=of_kind("text"))
 
     def __post_init__(self) -> None:
         if self.axis not in ("x", "y", "z"):
@@ -114,7 +115,7 @@ class EllipticCylinder:
 class Sphere:
     """Solid sphere of ``radius`` [m]."""
 
-    radius: float
+    radius: float = field(metadata=of_kind("m"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", positive("radius of the sphere", self.radius, "m"))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from elver.acting import OnJoint
 from elver.actuation import Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.bands import SLOTS, Near, law_bands, project, stacked, windows
@@ -54,7 +55,7 @@ from elver.kernels.tree.program import Program
 from elver.kernels.twin.tendon import stretch_of_tendon
 from elver.mechanism import Frame, Joint
 from elver.rods import Rod
-from elver.system import OnJoint, System
+from elver.system import System
 
 __all__ = ["Assembly", "assembly_of", "compile_system"]
 

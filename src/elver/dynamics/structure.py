@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from elver.acting import OnJoint
 from elver.actuation import ActiveStress, Imposed, Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.environment import (
     Buoyancy,
@@ -43,7 +44,7 @@ from elver.errors import BadInput
 from elver.kernels.tree.program import Program
 from elver.mechanism import Frame
 from elver.rods import GridPlan, Law, Rod
-from elver.system import OnJoint, System
+from elver.system import System
 from elver.values import Carried
 
 __all__ = [

@@ -18,7 +18,7 @@ Theory: docs/theory/surroundings.md, eq. (added-mass), (morison), (lighthill), (
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from elver.mechanism import Part
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
 from elver.slips import ask_of_fluid
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = ["Buoyancy", "Lighthill", "Morison", "Outline"]
@@ -125,13 +126,13 @@ class Morison(_Fluid):
     rigid body (Gauss points); rods have one at each of their nodes.
     """
 
-    parts: Sequence[Part] = None  # type: ignore[assignment]  # left out: all parts
-    fluid_density: float = 1000.0
-    drag: Sequence[float] = (0.01, 1.0, 1.0, 1.0)
-    added_mass: Sequence[float] = (1.0, 1.0, 1.0)
-    flow: Sequence[float] = _STILL
-    stations: int = 4
-    name: str = "water"
+    parts: Sequence[Part] = field(default=None, metadata=of_kind("@part"))  # type: ignore[arg-type]  # left out: all parts
+    fluid_density: float = field(default=1000.0, metadata=of_kind("kg/m^3"))
+    drag: Sequence[float] = field(default=(0.01, 1.0, 1.0, 1.0), metadata=of_kind("1"))
+    added_mass: Sequence[float] = field(default=(1.0, 1.0, 1.0), metadata=of_kind("1"))
+    flow: Sequence[float] = field(default=_STILL, metadata=of_kind("m/s"))
+    stations: int = field(default=4, metadata=of_kind("int"))
+    name: str = field(default="water", metadata=of_kind("text"))
 
     law: ClassVar[int] = 0
 
@@ -163,11 +164,11 @@ class Lighthill(_Fluid):
     ``added_mass`` = (C_y, C_z, C_roll); ``flow`` [m/s] of the water, world axes.
     """
 
-    parts: Sequence[Part]
-    fluid_density: float = 1000.0
-    added_mass: Sequence[float] = (1.0, 1.0, 1.0)
-    flow: Sequence[float] = _STILL
-    name: str = "water"
+    parts: Sequence[Part] = field(metadata=of_kind("@part"))
+    fluid_density: float = field(default=1000.0, metadata=of_kind("kg/m^3"))
+    added_mass: Sequence[float] = field(default=(1.0, 1.0, 1.0), metadata=of_kind("1"))
+    flow: Sequence[float] = field(default=_STILL, metadata=of_kind("m/s"))
+    name: str = field(default="water", metadata=of_kind("text"))
 
     law: ClassVar[int] = 1
 
@@ -202,9 +203,9 @@ class Buoyancy:
     around its mass centre. It acts only together with Gravity, and is scaled with it.
     """
 
-    parts: Sequence[Part] = None  # type: ignore[assignment]  # left out: all parts
-    fluid_density: float = 1000.0
-    name: str = "buoyancy"
+    parts: Sequence[Part] = field(default=None, metadata=of_kind("@part"))  # type: ignore[arg-type]  # left out: all parts
+    fluid_density: float = field(default=1000.0, metadata=of_kind("kg/m^3"))
+    name: str = field(default="buoyancy", metadata=of_kind("text"))
 
     def __post_init__(self) -> None:
         label = f"load {check_name('load', self.name)!r}"

@@ -6,12 +6,13 @@ Theory: docs/theory/surroundings.md, eq. (gravity).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from elver.errors import finite
 from elver.rods.fields import check_name, numbers
 from elver.slips import ask_of_gravity
+from elver.values import of_kind
 from elver.words import brief
 
 __all__ = ["Gravity"]
@@ -22,8 +23,8 @@ __all__ = ["Gravity"]
 class Gravity:
     """Uniform gravity with ``acceleration`` γ [m/s²] in world axes; its input scales it."""
 
-    acceleration: tuple[float, ...] = (0.0, 0.0, -9.81)
-    name: str = "gravity"
+    acceleration: tuple[float, ...] = field(default=(0.0, 0.0, -9.81), metadata=of_kind("m/s^2"))
+    name: str = field(default="gravity", metadata=of_kind("text"))
 
     unit: ClassVar[str] = "1"
     default: ClassVar[float] = 1.0

@@ -21,6 +21,7 @@ from elver.mechanism import Joint
 from elver.mechanism.coordinates import choose, default_name
 from elver.rods.fields import check_name
 from elver.slips import ask_of_angle
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = ["JointFriction", "JointSpring", "JointStop", "RotorInertia"]
@@ -69,11 +70,11 @@ class JointSpring(JointLoad):
     ``joint.coordinate_names`` and may be left out where the joint has one.
     """
 
-    joint: Joint
-    stiffness: float
-    rest: float = 0.0
-    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
-    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    joint: Joint = field(metadata=of_kind("@joint"))
+    stiffness: float = field(metadata=of_kind("N m/rad|N m|N/m"))
+    rest: float = field(default=0.0, metadata=of_kind("rad|m"))
+    coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
 
     def __post_init__(self) -> None:
         label = self._check_joint("spring")
@@ -99,12 +100,12 @@ class JointFriction(JointLoad):
     a smaller speed sticks better and is harder to solve. ``coordinate`` as for :class:`JointSpring`.
     """
 
-    joint: Joint
-    viscous: float = 0.0
-    dry: float = 0.0
-    speed: float = 1e-3
-    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
-    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    joint: Joint = field(metadata=of_kind("@joint"))
+    viscous: float = field(default=0.0, metadata=of_kind("N m s/rad|N m s|N s/m"))
+    dry: float = field(default=0.0, metadata=of_kind("N m|N"))
+    speed: float = field(default=1e-3, metadata=of_kind("rad/s|m/s"))
+    coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
 
     def __post_init__(self) -> None:
         label = self._check_joint("friction")
@@ -128,12 +129,12 @@ class JointStop(JointLoad):
     load / stiffness. ``coordinate`` as for :class:`JointSpring`.
     """
 
-    joint: Joint
-    lower: float = -math.inf
-    upper: float = math.inf
-    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
-    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
-    stiffness: float = field(kw_only=True)
+    joint: Joint = field(metadata=of_kind("@joint"))
+    lower: float = field(default=-math.inf, metadata=of_kind("rad|m"))
+    upper: float = field(default=math.inf, metadata=of_kind("rad|m"))
+    coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+    stiffness: float = field(kw_only=True, metadata=of_kind("N m/rad|N m|N/m"))
 
     def __post_init__(self) -> None:
         label = self._check_joint("stop")
@@ -167,10 +168,10 @@ class RotorInertia(JointLoad):
     counted elsewhere, as usual with high ratios. ``coordinate`` as for :class:`JointSpring`.
     """
 
-    joint: Joint
-    inertia: float
-    coordinate: str = None  # type: ignore[assignment]  # left out, it is filled in below
-    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    joint: Joint = field(metadata=of_kind("@joint"))
+    inertia: float = field(metadata=of_kind("kg m^2|kg"))
+    coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+    name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
 
     def __post_init__(self) -> None:
         label = self._check_joint("rotor")

@@ -7,7 +7,7 @@ Theory: docs/theory/surroundings.md, eq. (sliding).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from elver.environment.sites import check_label, check_site
 from elver.errors import non_negative, positive
 from elver.mechanism import Frame, FrameLike
 from elver.rods.fields import Array
+from elver.values import of_kind
 from elver.words import brief
 
 __all__ = ["SlidingFriction"]
@@ -30,11 +31,11 @@ class SlidingFriction:
     ``speed`` [m/s], at which it has reached 71 % of its full value. It makes no moment about the origin.
     """
 
-    on: FrameLike
-    viscous: float = 0.0
-    dry: float = 0.0
-    speed: float = 1e-3
-    name: str = None  # type: ignore[assignment]  # left out, it is filled in below
+    on: FrameLike = field(metadata=of_kind("frame"))
+    viscous: float = field(default=0.0, metadata=of_kind("N s/m"))
+    dry: float = field(default=0.0, metadata=of_kind("N"))
+    speed: float = field(default=1e-3, metadata=of_kind("m/s"))
+    name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
 
     def __post_init__(self) -> None:
         label = check_label("sliding friction", self.name)

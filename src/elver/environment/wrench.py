@@ -9,7 +9,7 @@ Theory: docs/theory/surroundings.md, eq. (dead-load).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -35,6 +35,7 @@ from elver.rods.fields import (
     station,
 )
 from elver.rods.jumps import warn_of_jumps
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = ["DistributedWrench", "PointWrench"]
@@ -58,12 +59,12 @@ class PointWrench:
     "world" for a dead load; "section" on a rod, "body" on a body, for one that follows.
     """
 
-    part: Part
-    at: Station | tuple[float, ...]
-    force: tuple[float, ...]
-    moment: tuple[float, ...]
-    frame: Literal["world", "section", "body"]
-    name: str
+    part: Part = field(metadata=of_kind("@part"))
+    at: Station | tuple[float, ...] = field(metadata=of_kind("m text"))
+    force: tuple[float, ...] = field(metadata=of_kind("N"))
+    moment: tuple[float, ...] = field(metadata=of_kind("N m"))
+    frame: Literal["world", "section", "body"] = field(metadata=of_kind("text"))
+    name: str = field(metadata=of_kind("text"))
 
     unit: ClassVar[str] = "1"
     default: ClassVar[float] = 1.0
@@ -95,7 +96,7 @@ class PointWrench:
             at = numbers(f"{label}: at", at, 3, "m")
         else:
             raise BadInput(f"{label}: part = {describe(part)}; give the Rod or the RigidBody it acts on")
-        for field, value in (
+        for key, value in (
             ("part", part),
             ("at", at),
             ("force", numbers(f"{label}: force", force, 3, "N")),
@@ -103,7 +104,7 @@ class PointWrench:
             ("frame", frame),
             ("name", name),
         ):
-            object.__setattr__(self, field, value)
+            object.__setattr__(self, key, value)
 
     @property
     def rod(self) -> Rod:
@@ -149,13 +150,13 @@ class DistributedWrench:
     Each is three numbers or a vectorised callable of s [m] that returns (len(s), 3).
     """
 
-    rod: Rod
-    force: Field = _ZERO
-    moment: Field = _ZERO
-    frame: Axes = "world"
-    start: float = 0.0
-    end: float | None = None
-    name: str = "distributed wrench"
+    rod: Rod = field(metadata=of_kind("@rod"))
+    force: Field = field(default=_ZERO, metadata=of_kind("N/m @function"))
+    moment: Field = field(default=_ZERO, metadata=of_kind("N m/m|N @function"))
+    frame: Axes = field(default="world", metadata=of_kind("text"))
+    start: float = field(default=0.0, metadata=of_kind("m"))
+    end: float | None = field(default=None, metadata=of_kind("m"))
+    name: str = field(default="distributed wrench", metadata=of_kind("text"))
 
     unit: ClassVar[str] = "1"
     default: ClassVar[float] = 1.0

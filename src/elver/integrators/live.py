@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from elver.acting import Fluid
 from elver.actuation import Signal, evaluate
 from elver.actuation.signals import SmoothStep
 from elver.bodies import RigidBody
@@ -33,7 +34,7 @@ from elver.rods import Rod
 from elver.statics import assemble
 from elver.statics.equilibrium import Equilibrium
 from elver.statics.search import find
-from elver.system import Fluid, Inputs, State, System, situation
+from elver.system import Inputs, State, System, situation
 from elver.words import describe
 
 __all__ = ["LiveRobot", "Mode", "Snapshot"]

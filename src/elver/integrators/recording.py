@@ -38,6 +38,7 @@ Array: TypeAlias = NDArray[Any]
 _WRITE_SECONDS = 0.2  # at least, between two pieces of a file,
 _WRITE_SHARE = 10.0  # and so many times what the last one took;
 _WRITE_FIRST = 5.0  # so many times as long until the first, which costs more than a short run: that one is written once
+_QUATERNION = {"units": "1", "long_name": "world from section, scalar first"}
 _KEPT = ("time", "q", "base", "twist", "multipliers", "inputs", "iterations")
 
 
@@ -193,8 +194,7 @@ class Recorder:
 
     def _dataset(self, times: Array, out: dict[str, Array]) -> xr.Dataset:
         system = self.system
-        u, energy = out["inputs"], out["energy"]
-        quaternion = {"units": "1", "long_name": "world from section, scalar first"}
+        energy = out["energy"]
         base = base_name(system)
         variables: dict[str, Any] = {
             "q": (("time", "coordinate"), out["q"][:, 0], {"units": "see coordinate_units"}),
@@ -202,7 +202,7 @@ class Recorder:
             "q_ddot": (("time", "coordinate"), out["q"][:, 2], {"units": "coordinate unit / s2"}),
             "coordinate_units": ("coordinate", list(system.coordinate_units)),
             f"{base}/position": (("time", "xyz"), out["base"][:, 3], {"units": "m"}),
-            f"{base}/orientation": (("time", "quaternion"), so3.to_quaternion(out["base"][:, :3]), quaternion),
+            f"{base}/orientation": (("time", "quaternion"), so3.to_quaternion(out["base"][:, :3]), _QUATERNION),
             f"{base}/twist": (
                 ("time", "six"),
                 out["twist"][:, 0],
@@ -225,6 +225,13 @@ class Recorder:
             "coordinate": list(system.coordinate_names),
             "xyz": ["x", "y", "z"],
         }
+        self._add_parts(out, variables, coordinates)
+        variables |= self.ledger.variables(out["ledger"])
+        self._add_channels(out, variables, coordinates)
+        return xr.Dataset(variables, coordinates, self.attributes)
+
+    def _add_parts(self, out: dict[str, Array], variables: dict[str, Any], coordinates: dict[str, Any]) -> None:
+        """Where rods and bodies are, and how thick."""
         assembly = self.march.core.assembly
         for rod, at in assembly.rods.items():
             name, node = rod.name, f"{rod.name}_node"
@@ -232,7 +239,7 @@ class Recorder:
             variables |= {
                 f"{name}/position": (("time", node, "xyz"), out["position"][:, at.frames], {"units": "m"}),
                 f"{name}/orientation": (
-                    ("time", node, "quaternion"), so3.to_quaternion(out["rotation"][:, at.frames]), quaternion
+                    ("time", node, "quaternion"), so3.to_quaternion(out["rotation"][:, at.frames]), _QUATERNION
                 ),
                 f"{name}/half_width": ((node, "yz"), half_widths, {"units": "m"}),
                 f"{name}/tip/position": (("time", "xyz"), out["position"][:, at.frames[-1]], {"units": "m"}),
@@ -242,10 +249,13 @@ class Recorder:
             variables |= {
                 f"{body.name}/position": (("time", "xyz"), out["position"][:, frame], _appearance(body)),
                 f"{body.name}/orientation": (
-                    ("time", "quaternion"), so3.to_quaternion(out["rotation"][:, frame]), quaternion
+                    ("time", "quaternion"), so3.to_quaternion(out["rotation"][:, frame]), _QUATERNION
                 ),
             }  # fmt: skip
-        variables |= self.ledger.variables(out["ledger"])
+
+    def _add_channels(self, out: dict[str, Array], variables: dict[str, Any], coordinates: dict[str, Any]) -> None:
+        """Inputs, multipliers and the efforts of what is imposed."""
+        system, u = self.system, out["inputs"]
         if system.channels:
             variables["inputs"] = (("time", "input"), u[:, : len(system.channels)], {"units": "see input_units"})
             variables["input_units"] = ("input", [part.unit for part in system.channels])
@@ -261,7 +271,6 @@ class Recorder:
             variables["efforts"] = (("time", "imposed"), efforts, {"units": "see effort_units"})
             variables["effort_units"] = ("imposed", [part.effort_unit for part in system.imposed])
             coordinates["imposed"] = [system.label(part) for part in system.imposed]
-        return xr.Dataset(variables, coordinates, self.attributes)
 
 
 def _appearance(body: RigidBody) -> dict[str, Any]:

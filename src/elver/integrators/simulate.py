@@ -79,30 +79,11 @@ def simulate(
     Returns a dataset (see the page "Results"): coordinates and rates, positions and orientations of all nodes,
     energies with their balance, momentum, inputs, multipliers, Newton iterations, with units, and the model.
     """
-    positive("duration", duration, "s")
+    _check_times(duration, step, every, start)
     if method is None:
         method = default_method(system)
-    if not isinstance(step, Adaptive):
-        positive("step", step, "s")
-        if step > duration:
-            raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
-    if not isinstance(method, OneStep | Gauss | Explicit | Conserving):
-        raise BadInput(
-            f"method = {describe(method)}: choose Conserving(), ImplicitMidpoint(), GeneralizedAlpha(), Newmark() ..."
-        )
-    if isinstance(method, Explicit | Conserving):
-        method.check(system)
-    if int(every) != every or every < 1:
-        raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")
-    if start not in ("consistent", "given"):
-        raise BadInput(f'start = {describe(start)}: choose "consistent" or "given"')
+    _check_method(system, method)
     first, inputs = _first(system, state, inputs)
-    spooled = [part.name for part in system.actuators if isinstance(part, SpooledTendon)]
-    if isinstance(method, Gauss) and spooled:
-        raise BadInput(
-            f"{type(method).__name__} holds closures by their rates, which the wound length of {spooled[0]!r} does not "
-            "give: use GeneralizedAlpha(), HHT() or Newmark() with spooled tendons"
-        )
     signals = system.signals(inputs)
     if isinstance(system.mechanism.base, Driven):
         g, eta, eta_dot = system.mechanism.base.motion.at(first.time)
@@ -128,10 +109,7 @@ def simulate(
         ) from None
     except Exception as error:
         # Newton, or an input function of the user's: either way nothing is lost
-        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-        ours = isinstance(error, BadInput | NotConverged | CannotWrite)
-        said = str(error) if ours else f"{type(error).__name__}: {error}{notes}"
-        error.result = record.finish(f"stopped: {said}")  # type: ignore[attr-defined]
+        error.result = record.finish(f"stopped: {_in_words(error)}")  # type: ignore[attr-defined]
         raise
     verdict = record.ledger.verdict()
     run = record.finish(verdict.status())
@@ -141,6 +119,41 @@ def simulate(
     if verdict.words:
         warn(verdict.warning(record.remedy))
     return run
+
+
+def _check_times(duration: float, step: float | Adaptive, every: int, start: str) -> None:
+    positive("duration", duration, "s")
+    if not isinstance(step, Adaptive):
+        positive("step", step, "s")
+        if step > duration:
+            raise BadInput(f"step = {step:g} s is longer than the duration {duration:g} s: choose a smaller step")
+    if int(every) != every or every < 1:
+        raise BadInput(f"every = {every}: keep each k-th step with a whole number k >= 1")
+    if start not in ("consistent", "given"):
+        raise BadInput(f'start = {describe(start)}: choose "consistent" or "given"')
+
+
+def _check_method(system: System, method: Method) -> None:
+    if not isinstance(method, OneStep | Gauss | Explicit | Conserving):
+        raise BadInput(
+            f"method = {describe(method)}: choose Conserving(), ImplicitMidpoint(), GeneralizedAlpha(), Newmark() ..."
+        )
+    if isinstance(method, Explicit | Conserving):
+        method.check(system)
+    spooled = [part.name for part in system.actuators if isinstance(part, SpooledTendon)]
+    if isinstance(method, Gauss) and spooled:
+        raise BadInput(
+            f"{type(method).__name__} holds closures by their rates, which the wound length of {spooled[0]!r} does not "
+            "give: use GeneralizedAlpha(), HHT() or Newmark() with spooled tendons"
+        )
+
+
+def _in_words(error: Exception) -> str:
+    """What ended a run; of errors that are not ours also their kind and notes."""
+    if isinstance(error, BadInput | NotConverged | CannotWrite):
+        return str(error)
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return f"{type(error).__name__}: {error}{notes}"
 
 
 def still(found: Equilibrium | System) -> xr.Dataset:
@@ -186,7 +199,7 @@ def _first(system: System, state: State | Equilibrium | Inputs | None, inputs: I
     if isinstance(state, Mapping):
         held = list(system.signals(inputs))
         for part, value in state.items():
-            held[system._channel(part)] = value
+            held[system.input_index(part)] = value
         return equilibrium(system, dict(zip(system.channels, held, strict=True))).state, inputs or {}
     return situation(system, state, inputs)[1:]
 

@@ -37,7 +37,7 @@ from elver.errors import BadInput, ElverWarning
 from elver.io.stand_ins import Code, Table
 from elver.words import describe
 
-__all__ = ["decode", "dumps", "encode", "loads"]
+__all__ = ["Encoder", "decode", "dumps", "encode", "loads", "model_classes"]
 
 # Where the classes of a model are defined; each package is searched with its submodules.
 MODEL_PACKAGES = (
@@ -79,12 +79,12 @@ def encode(model: Any, *, duration: float | None = None, samples: int = 101) -> 
     ``duration`` [s] is the time over which functions of time are sampled (1 s if not given), with ``samples``
     points; so are functions of arc length along their rod.
     """
-    encoder = _Encoder(duration=1.0 if duration is None else float(duration), samples=samples)
+    encoder = Encoder(duration=1.0 if duration is None else float(duration), samples=samples)
     encoder.count(model)
     return encoder.encode(model, path=type(model).__name__, owners=())
 
 
-class _Encoder:
+class Encoder:
     """One walk over a model: first to count shared parts, then to write them."""
 
     def __init__(self, *, duration: float, samples: int) -> None:
@@ -261,7 +261,7 @@ def decode(data: Any, *, classes: Mapping[str, type] | None = None) -> Any:
 
     ``classes`` maps type names to your own dataclasses (loads, sections) that are not part of elver.
     """
-    known = {**_model_classes(), **(classes or {})}
+    known = {**model_classes(), **(classes or {})}
     shared: dict[int, Any] = {}
 
     def build(item: Any) -> Any:
@@ -310,7 +310,7 @@ def _array_from(item: dict[str, Any]) -> np.ndarray:
 
 
 @functools.cache
-def _model_classes(packages: tuple[str, ...] = MODEL_PACKAGES) -> dict[str, type]:
+def model_classes(packages: tuple[str, ...] = MODEL_PACKAGES) -> dict[str, type]:
     """Every dataclass of the packages that models are made of, by its name."""
     classes: dict[str, type] = {"Table": Table, "Code": Code}
     for package in packages:

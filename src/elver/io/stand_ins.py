@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from elver.errors import BadInput
-from elver.values import Carried
+from elver.values import Carried, of_kind
 
 __all__ = ["Code", "Table"]
 
@@ -26,10 +26,10 @@ class Table(Carried):
     (s, length).
     """
 
-    x: np.ndarray
-    values: np.ndarray
-    variable: str = "s"
-    note: str = ""
+    x: np.ndarray = dataclasses.field(metadata=of_kind("any"))
+    values: np.ndarray = dataclasses.field(metadata=of_kind("any"))
+    variable: str = dataclasses.field(default="s", metadata=of_kind("text"))
+    note: str = dataclasses.field(default="", metadata=of_kind("text"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", np.array(self.x, dtype=float))

@@ -1,7 +1,8 @@
 """Model files: a robot, its actuation, surroundings and a study in one TOML file, there and back.
 
-The sections of a file hold named values; a key is the name of a constructor's argument, and its unit stands in one
-table (model_fields). So a class of the library needs no code here to be read or written.
+The sections of a file hold named values; a key is the name of a constructor's argument, and its unit stands at the
+field (:func:`elver.values.of_kind`). So a class of the library needs no code here to be read or written, but its name
+in a group of model_fields.
 
     [materials.silicone]            a Material called silicone
     [rods.arm]                      material = "silicone" refers to it; like = "limb" begins from another entry
@@ -13,7 +14,7 @@ table (model_fields). So a class of the library needs no code here to be read or
 A model file holds no code, and names no file outside its own folder unless that is allowed by a flag.
 
 Rooms: toml_values what a file holds, toml_document its tables, toml_reader and toml_writer the two ways, toml_text the
-text itself, model_fields the table of keys, units the units.
+text itself, model_fields groups of types and sections, units the units.
 """
 
 from __future__ import annotations

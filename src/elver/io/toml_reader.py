@@ -1,6 +1,6 @@
 """A model file read key by key: parts by their names, each built by the constructor of its class.
 
-The arguments of a constructor are what the file gives; kinds and units of keys are those of model_fields, numbers and
+The arguments of a constructor are what the file gives; kinds and units of keys are those of its fields, numbers and
 errors those of toml_document. A file holds no code.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from elver.errors import BadInput
-from elver.io.model_fields import GROUPS, METHODS, SECTIONS, STUDY_FIELDS, kind_of
+from elver.io.model_fields import GAITS, GROUPS, METHODS, SECTIONS, STUDY_FIELDS, kinds_of
 from elver.io.toml_document import Document, KeyPath, any_of, example, meant, short
 from elver.io.toml_values import STUDIES, Model, SimulationStudy, Study, arguments, file_types, method_types
 from elver.io.units import quantity
@@ -90,7 +90,8 @@ class ModelReader:
                 )
             from elver.bodies import RigidBody
 
-            return self.construct(kind, RigidBody.solid, arguments(RigidBody.solid), given, path, same)
+            kinds = {**kinds_of(RigidBody), "density": "kg/m^3"}
+            return self.construct(kind, RigidBody.solid, arguments(RigidBody.solid), given, path, same, kinds)
         return self.construct(kind, cls, keys, given, path, same)
 
     def construct(
@@ -104,17 +105,14 @@ class ModelReader:
         kinds: Mapping[str, str] | None = None,
     ) -> Any:
         """Call a constructor with what a table gives, after a look at its keys, units and types."""
+        known = kinds_of(cls) if kinds is None and isinstance(cls, type) else kinds or {}
         for key in given:
-            if key not in keys or not (kinds[key] if kinds else kind_of(kind, key)):
+            if key not in keys or not known.get(key):
                 self.file.fail((*path, key), f"{kind} has no key {key!r}; {meant(key, keys)}")
         for key, parameter in keys.items():
             if parameter.default is parameter.empty and key not in given:
-                unit = (kinds or {}).get(key, kind_of(kind, key))
-                self.file.fail(path, f"the key {key!r} of {kind} is missing; add {key} = {example(unit)}")
-        values = {
-            key: self.value(kinds[key] if kinds else kind_of(kind, key), item, (*path, key), same)
-            for key, item in given.items()
-        }
+                self.file.fail(path, f"the key {key!r} of {kind} is missing; add {key} = {example(known.get(key, ''))}")
+        values = {key: self.value(known[key], item, (*path, key), same) for key, item in given.items()}
         return self.call(kind, cls, values, path)
 
     def call(self, kind: str, cls: Callable[..., Any], values: dict[str, Any], path: KeyPath) -> Any:
@@ -275,7 +273,7 @@ class ModelReader:
             self.file.fail((*path, "type"), f"type = {short(kind)} is no gait; write type = {any_of(gaits)}")
         function = gaits[kind]
         given = {key: value for key, value in raw.items() if key != "type"}
-        drives, inputs = self.construct(kind, function, arguments(function), given, path)
+        drives, inputs = self.construct(kind, function, arguments(function), given, path, kinds=GAITS[kind])
         return list(drives), dict(inputs)
 
     def mechanism(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from elver.io.model_fields import GROUPS, METHODS, SECTIONS, STUDY_FIELDS, kind_of
+from elver.io.model_fields import GROUPS, METHODS, SECTIONS, STUDY_FIELDS, kinds_of
 from elver.io.toml_values import FORMAT, arguments, file_types
 
 __all__ = ["model_schema"]
@@ -13,6 +13,8 @@ __all__ = ["model_schema"]
 
 def model_schema() -> dict[str, Any]:
     """JSON schema (draft 2020-12) of a model file."""
+    from elver.mechanism import Mechanism
+
     types = file_types()
     definitions: dict[str, Any] = {name: _table(name, cls) for name, cls in types.items()}
     for group, names in GROUPS.items():
@@ -34,7 +36,7 @@ def model_schema() -> dict[str, Any]:
     properties["mechanism"] = {
         "type": "object",
         "properties": {
-            **{key: _value(kind_of("Mechanism", key)) for key in ("joints", "base", "holds", "root")},
+            **{key: _value(kinds_of(Mechanism)[key]) for key in ("joints", "base", "holds", "root")},
             "clamped": _value("@part"),
             "free": _value("@part"),
             "pose": _value("pose"),
@@ -65,7 +67,8 @@ def _like() -> dict[str, Any]:
 
 
 def _table(name: str, cls: type) -> dict[str, Any]:
-    keys = {key: _value(kind_of(name, key)) for key in arguments(cls)}
+    kinds = kinds_of(cls)
+    keys = {key: _value(kinds[key]) for key in arguments(cls)}
     required = [key for key, p in arguments(cls).items() if p.default is p.empty and key != "name"]
     alone = [group for group, names in GROUPS.items() if names == (name,)]
     schema = _object(name, keys, [*([] if alone else ["type"]), *required])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
-from elver.io.model import MODEL_PACKAGES, _model_classes
+from elver.io.model import MODEL_PACKAGES, model_classes
 from elver.io.model_fields import GROUPS, METHODS
 from elver.words import brief
 
@@ -92,7 +92,7 @@ class Model:
 @cache
 def file_types() -> dict[str, type]:
     """Classes that a model file may name, without those of time schemes."""
-    known = _model_classes(tuple(package for package in MODEL_PACKAGES if package != "elver.integrators"))
+    known = model_classes(tuple(package for package in MODEL_PACKAGES if package != "elver.integrators"))
     named = {name for group, names in GROUPS.items() if group != "study" for name in names}
     return {name: known[name] for name in sorted(named)}
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from elver.errors import BadInput
-from elver.io.model import _Encoder
-from elver.io.model_fields import GROUPS, METHODS, SECTIONS, kind_of
+from elver.io.model import Encoder
+from elver.io.model_fields import GROUPS, METHODS, SECTIONS, kinds_of
 from elver.io.toml_values import (
     FORMAT,
     ContinuationStudy,
@@ -23,7 +23,7 @@ from elver.io.toml_values import (
 __all__ = ["ModelWriter"]
 
 
-class ModelWriter(_Encoder):
+class ModelWriter(Encoder):
     """A walk over a model that gives a name to every part that others refer to."""
 
     def __init__(self, system: Any, sample: bool, duration: float) -> None:
@@ -54,14 +54,14 @@ class ModelWriter(_Encoder):
         values: dict[str, Any] = {}
         channels = dict(zip(system.channel_names, system.channels, strict=True))
         for key, signal in inputs.items():
-            name = system.channel_names[system._channel(key)]
+            name = system.channel_names[system.input_index(key)]
             values[name] = self.encode(signal, f"inputs[{name!r}]", (channels[name],))
         result = {**head, **self.sections, "mechanism": table, "inputs": values}
         if study is not None:
             if isinstance(study, ContinuationStudy):
                 study = dataclasses.replace(study, over=self.moved(study.over))
             if isinstance(study, SimulationStudy) and isinstance(study.state, Mapping):
-                held = {system.channel_names[system._channel(part)]: value for part, value in study.state.items()}
+                held = {system.channel_names[system.input_index(part)]: value for part, value in study.state.items()}
                 study = dataclasses.replace(study, state={"equilibrium": held})
             result["study"] = {"kind": study.kind} | self.fields(study, type(study), "study", ())
         return result
@@ -70,8 +70,8 @@ class ModelWriter(_Encoder):
         """Inputs of a continuation by their names."""
         names = self.system.channel_names
         if isinstance(over, Mapping):
-            return {names[self.system._channel(part)]: float(rate) for part, rate in over.items()}
-        return str(names[self.system._channel(over)])
+            return {names[self.system.input_index(part)]: float(rate) for part, rate in over.items()}
+        return str(names[self.system.input_index(over)])
 
     def reference(self, value: Any, section: str) -> str:
         """Name of a value that stands in a section of its own."""
@@ -110,6 +110,7 @@ class ModelWriter(_Encoder):
 
     def fields(self, value: Any, cls: type, path: str, owners: tuple[Any, ...]) -> dict[str, Any]:
         content: dict[str, Any] = {}
+        kinds = kinds_of(cls)
         for key, parameter in arguments(cls).items():
             item = getattr(value, key)
             default = parameter.default
@@ -117,7 +118,7 @@ class ModelWriter(_Encoder):
                 continue
             if default is not parameter.empty and type(item) is type(default) and _same(item, default):
                 continue
-            kind = kind_of(cls.__name__, key)
+            kind = kinds.get(key)
             if kind in ("frame", "guides"):
                 content[key] = self.places(item, f"{path}.{key}")
             else:

@@ -24,12 +24,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from elver.acting import Load
 from elver.bodies import Box, Cylinder, RigidBody, Shape, Sphere
 from elver.environment import JointFriction
 from elver.errors import BadInput
 from elver.lie import se3, so3
 from elver.mechanism import Fixed, Floating, Frame, Joint, Mechanism, Planar, Prismatic, Revolute
-from elver.system import Load, System
+from elver.system import System
 
 __all__ = ["read_urdf"]
 

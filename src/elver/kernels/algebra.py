@@ -26,8 +26,9 @@ import numpy as np
 from elver.kernels.build.cache import inner, kernel
 
 __all__ = [
-    "act", "act_back", "act_turn", "add", "add_bracket", "add_coad", "bracket", "coact", "coact_back", "coad",
-    "couple_back", "dot", "lu_factor", "lu_solve", "minus", "moved", "plus", "put", "scaled", "six", "stumpff", "times",
+    "act", "act_back", "act_turn", "add", "add_bracket", "add_coad", "add_column", "bracket", "coact", "coact_back",
+    "coad", "couple_back", "dot", "lu_factor", "lu_solve", "minus", "moved", "plus", "put", "scaled", "six", "stumpff",
+    "times", "unit", "velocity_at",
 ]  # fmt: skip
 
 # Series of c_8 and c_9 up to φ = 45 (θ = 6.7): 20 terms leave less than 1e-17 of the leading one.
@@ -148,6 +149,32 @@ def times(M, a):
         M[4, 0] * a[0] + M[4, 1] * a[1] + M[4, 2] * a[2] + M[4, 3] * a[3] + M[4, 4] * a[4] + M[4, 5] * a[5],
         M[5, 0] * a[0] + M[5, 1] * a[1] + M[5, 2] * a[2] + M[5, 3] * a[3] + M[5, 4] * a[4] + M[5, 5] * a[5],
     )
+
+
+@inner
+def unit(k):
+    """The six-vector of ones and zeros."""
+    return (
+        1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0,
+        1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0,
+    )  # fmt: skip
+
+
+@inner
+def add_column(M, k, a):
+    """M[:, k] += a."""
+    M[0, k] += a[0]
+    M[1, k] += a[1]
+    M[2, k] += a[2]
+    M[3, k] += a[3]
+    M[4, k] += a[4]
+    M[5, k] += a[5]
+
+
+@inner
+def velocity_at(p, a):
+    """Velocity of the point p in a twist: v + ω×p."""
+    return a[3] + a[1] * p[2] - a[2] * p[1], a[4] + a[2] * p[0] - a[0] * p[2], a[5] + a[0] * p[1] - a[1] * p[0]
 
 
 @inner

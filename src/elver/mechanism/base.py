@@ -7,7 +7,7 @@ and η̇, the derivative of the twist's components; what is not given is found b
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,14 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from elver.errors import BadInput, finite, positive
 from elver.lie import se3
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
+from elver.values import of_kind
 from elver.words import brief, describe
 
-__all__ = ["Base", "Clamped", "Driven", "Free", "Motion", "check_pose", "check_rotation"]
+__all__ = ["IDENTITY", "Base", "Clamped", "Driven", "Free", "Motion", "check_pose", "check_rotation"]
 
 Array: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = tuple[tuple[float, ...], ...]
 
-_IDENTITY: Rows = tuple(map(tuple, np.eye(4).tolist()))
+IDENTITY: Rows = tuple(map(tuple, np.eye(4).tolist()))
 # Poses often come from other programs with single precision; anything worse is a mistake.
 _ORTHONORMAL = 1e-6
 
@@ -49,7 +50,7 @@ def check_pose(name: str, value: ArrayLike) -> Array:
 
 
 def _rows(name: str, pose: ArrayLike | None) -> Rows:
-    return _IDENTITY if pose is None else tuple(map(tuple, check_pose(name, pose).tolist()))
+    return IDENTITY if pose is None else tuple(map(tuple, check_pose(name, pose).tolist()))
 
 
 @brief
@@ -57,7 +58,7 @@ def _rows(name: str, pose: ArrayLike | None) -> Rows:
 class Clamped:
     """Base fixed in the world at ``pose`` (4 x 4 world-from-base, identity by default)."""
 
-    pose: Rows = _IDENTITY
+    pose: Rows = field(default=IDENTITY, metadata=of_kind("pose"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", _rows("pose of the clamp", self.pose))
@@ -73,7 +74,7 @@ class Clamped:
 class Free:
     """Base free to move in all six directions; ``pose`` (4 x 4 world-from-base) is where it starts."""
 
-    pose: Rows = _IDENTITY
+    pose: Rows = field(default=IDENTITY, metadata=of_kind("pose"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", _rows("pose of the free base", self.pose))
@@ -96,10 +97,10 @@ class Motion:
     about 1e-12 and accelerations, if from the pose, to about 1e-9; faster motions ask for a shorter step.
     """
 
-    pose: Callable[[float], ArrayLike]
-    twist: Callable[[float], ArrayLike] | None = None
-    acceleration: Callable[[float], ArrayLike] | None = None
-    step: float = 1e-3
+    pose: Callable[[float], ArrayLike] = field(metadata=of_kind("@function"))
+    twist: Callable[[float], ArrayLike] | None = field(default=None, metadata=of_kind("@function"))
+    acceleration: Callable[[float], ArrayLike] | None = field(default=None, metadata=of_kind("@function"))
+    step: float = field(default=1e-3, metadata=of_kind("s"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "step", positive("step of the differences", self.step, "s"))
@@ -119,7 +120,7 @@ class Motion:
         base at x = r.
         """
         eta = finite("twist", twist, (6,), "rad/s and m/s")
-        g = _IDENTITY if pose is None else _rows("pose of the motion at t = 0 s", pose)
+        g = IDENTITY if pose is None else _rows("pose of the motion at t = 0 s", pose)
         return cls(_Screw(g, tuple(eta.tolist())), _Constant(tuple(eta.tolist())), _Constant((0.0,) * 6))
 
     def at(self, t: float) -> tuple[Array, Array, Array]:
@@ -172,7 +173,7 @@ class _Constant:
 class Driven:
     """Base that follows a given motion."""
 
-    motion: Motion
+    motion: Motion = field(metadata=of_kind("@motion"))
 
     def __post_init__(self) -> None:
         if not isinstance(self.motion, Motion):

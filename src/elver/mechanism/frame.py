@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from elver.errors import BadInput, finite
 from elver.mechanism.base import check_pose
 from elver.rods import Rod
 from elver.rods.fields import Array, Station, station
+from elver.values import of_kind
 from elver.words import describe, place
 
 __all__ = ["Frame", "FrameLike", "Part", "Place", "as_frame"]
@@ -32,9 +33,9 @@ class Frame:
     frame in the axes of the section, body or world: 4 x 4, or a position (3,) [m]; none by default.
     """
 
-    part: Place
-    at: Station | None = None
-    pose: ArrayLike | None = None
+    part: Place = field(metadata=of_kind("world @part"))
+    at: Station | None = field(default=None, metadata=of_kind("m text"))
+    pose: ArrayLike | None = field(default=None, metadata=of_kind("pose"))
 
     def __repr__(self) -> str:
         offset = self.g[:3, 3]

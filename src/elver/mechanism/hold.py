@@ -9,7 +9,7 @@ Theory: docs/theory/loops.md, eq. (closure), (closure-rate).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ from elver.mechanism.base import Rows, check_rotation
 from elver.mechanism.frame import Part
 from elver.rods import Rod
 from elver.rods.fields import Array, Station, check_name, station
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = ["Hold"]
@@ -37,12 +38,12 @@ class Hold:
     ``part`` is the rod or body held, the only rod by default; a body is held at its frame, whatever ``at`` is.
     """
 
-    at: Station = "tip"
-    position: Target | None = None
-    orientation: Rows | None = None
-    orientation_axes: str = "xyz"
-    name: str | None = None
-    part: Part | None = None
+    at: Station = field(default="tip", metadata=of_kind("m text"))
+    position: Target | None = field(default=None, metadata=of_kind("m free"))
+    orientation: Rows | None = field(default=None, metadata=of_kind("rotation"))
+    orientation_axes: str = field(default="xyz", metadata=of_kind("text"))
+    name: str | None = field(default=None, metadata=of_kind("text"))
+    part: Part | None = field(default=None, metadata=of_kind("@part"))
 
     def __post_init__(self) -> None:
         if self.name is not None:

@@ -18,7 +18,7 @@ Theory: docs/theory/loops.md, eq. (joint), (closure).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ from elver.lie import se3
 from elver.mechanism.frame import Frame, FrameLike, as_frame
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
+from elver.values import of_kind
 from elver.words import describe, shown
 
 __all__ = [
@@ -65,12 +66,12 @@ class Joint:
     coordinate_names: ClassVar[tuple[str, ...]]
     closure_rows: ClassVar[tuple[Row, ...]]
 
-    a: Frame
-    b: Frame
-    name: str | None = None
-    axis: str | tuple[float, ...] = "z"
-    start: tuple[float, ...] = ()
-    cut: bool = False
+    a: Frame = field(metadata=of_kind("frame"))
+    b: Frame = field(metadata=of_kind("frame"))
+    name: str | None = field(default=None, metadata=of_kind("text"))
+    axis: str | tuple[float, ...] = field(default="z", metadata=of_kind("text 1"))
+    start: tuple[float, ...] = field(default=(), metadata=of_kind("rad|m"))
+    cut: bool = field(default=False, metadata=of_kind("bool"))
 
     def __init__(
         self,
@@ -83,13 +84,13 @@ class Joint:
     ) -> None:
         if type(self) is Joint:
             raise BadInput("Joint is what all joints share: use a kind of joint, such as Revolute(a, b, axis='z')")
-        for field, value in (
+        for key, value in (
             ("a", as_frame(a)),
             ("b", as_frame(b)),
             ("name", None if name is None else check_name("joint", name)),
             ("cut", bool(cut)),
         ):
-            object.__setattr__(self, field, value)
+            object.__setattr__(self, key, value)
         self._check_frames()
         object.__setattr__(self, "axis", _check_axis(self.label, axis))
         object.__setattr__(self, "start", self._check_start(start))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from elver.bodies import RigidBody
 from elver.errors import BadInput
-from elver.mechanism.base import _IDENTITY, Base, Clamped, Driven, Free, Motion, Rows
+from elver.mechanism.base import IDENTITY, Base, Clamped, Driven, Free, Motion, Rows
 from elver.mechanism.explain import explain
 from elver.mechanism.frame import Frame, FrameLike, Part, as_frame
 from elver.mechanism.hold import Hold
@@ -25,7 +25,7 @@ from elver.mechanism.joints import Fixed, Floating, Joint
 from elver.mechanism.naming import first_free
 from elver.mechanism.tree import Tree, grow, parts_of, start_pose
 from elver.rods import Rod
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import describe
 
 __all__ = ["Mechanism"]
@@ -44,10 +44,10 @@ class Mechanism(Carried):
     ...            Fixed((left, "tip"), platform), Revolute((right, "tip"), platform)])
     """
 
-    joints: tuple[Joint, ...]
-    base: Base
-    holds: tuple[Hold, ...]
-    root: Frame | None
+    joints: tuple[Joint, ...] = field(metadata=of_kind("@joint"))
+    base: Base = field(metadata=of_kind("@base"))
+    holds: tuple[Hold, ...] = field(metadata=of_kind("@hold"))
+    root: Frame | None = field(metadata=of_kind("frame"))
 
     def __repr__(self) -> str:
         kind = type(self.base).__name__.lower()
@@ -305,7 +305,7 @@ def _check_names(parts: Iterable[Part]) -> None:
 
 def _in_the_world(joints: Sequence[Joint], base: Base) -> tuple[Joint, ...]:
     """The joints with their world frames moved to where a clamped base puts them: a floating root has no clamp."""
-    if not isinstance(base, Clamped) or base.pose == _IDENTITY:
+    if not isinstance(base, Clamped) or base.pose == IDENTITY:
         return tuple(joints)
 
     def moved(frame: Frame) -> Frame:
@@ -350,7 +350,7 @@ def _list(named: Iterable[Any]) -> str:
 
 def _given(pose: ArrayLike | None) -> Rows:
     # Clamped and Free check the pose and turn it into rows.
-    return _IDENTITY if pose is None else pose  # type: ignore[return-value]
+    return IDENTITY if pose is None else pose  # type: ignore[return-value]
 
 
 def _several(holds: Iterable[Hold] | Hold) -> tuple[Hold, ...]:

@@ -12,7 +12,7 @@ Theory: docs/theory/rods.md, eq. (strain-modes), (legendre).
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from elver.errors import BadInput, finite, shape_of
 from elver.rods.fields import Array
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import brief, describe
 
 __all__ = [
@@ -115,20 +115,20 @@ class _Polynomials:
     A strain that is not mentioned is constrained.
     """
 
-    bending: int = 0
-    torsion: int = 0
-    stretch: int = 0
-    shear: int = 0
-    bending_y: int | None = None
-    bending_z: int | None = None
-    shear_y: int | None = None
-    shear_z: int | None = None
+    bending: int = field(default=0, metadata=of_kind("int"))
+    torsion: int = field(default=0, metadata=of_kind("int"))
+    stretch: int = field(default=0, metadata=of_kind("int"))
+    shear: int = field(default=0, metadata=of_kind("int"))
+    bending_y: int | None = field(default=None, metadata=of_kind("int"))
+    bending_z: int | None = field(default=None, metadata=of_kind("int"))
+    shear_y: int | None = field(default=None, metadata=of_kind("int"))
+    shear_z: int | None = field(default=None, metadata=of_kind("int"))
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for one in fields(self):
+            value = getattr(self, one.name)
             if value is not None:
-                object.__setattr__(self, field.name, _count(f"number of {field.name} functions", value))
+                object.__setattr__(self, one.name, _count(f"number of {one.name} functions", value))
         if not any(self.counts):
             family = type(self).__name__
             raise no_modes(family, f"{family}(bending=4, torsion=2) or {family}.kirchhoff(4)")
@@ -239,8 +239,8 @@ class Mesh(Carried):
     "torsion", "bending_y", "bending_z", "stretch", "shear_y", "shear_z".
     """
 
-    elements: int | tuple[float, ...] = 8
-    strains: str | tuple[str, ...] = "kirchhoff"
+    elements: int | tuple[float, ...] = field(default=8, metadata=of_kind("any"))
+    strains: str | tuple[str, ...] = field(default="kirchhoff", metadata=of_kind("text"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "elements", check_elements(self.elements))

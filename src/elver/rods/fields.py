@@ -9,7 +9,7 @@ says where it jumps has ``breaks``, those arc lengths [m]; :func:`breaks_of` ask
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from elver.errors import BadInput, finite, non_negative, positive, shape_of
+from elver.values import of_kind
 from elver.words import describe
 
 __all__ = [
@@ -47,8 +48,8 @@ Array: TypeAlias = NDArray[np.float64]
 class Taper:
     """A dimension that varies linearly from ``base`` (s = 0) to ``tip`` (s = L), in its own unit."""
 
-    base: float
-    tip: float
+    base: float = field(metadata=of_kind("same"))
+    tip: float = field(metadata=of_kind("same"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base", positive("taper base", self.base, "(unit of the dimension)"))
@@ -69,8 +70,8 @@ class Stepped:
     >>> Circle(radius=Stepped((8e-3, 5e-3), at=(0.2,)))
     """
 
-    values: tuple[Any, ...]
-    at: tuple[float, ...]
+    values: tuple[Any, ...] = field(metadata=of_kind("same @function"))
+    at: tuple[float, ...] = field(metadata=of_kind("m"))
 
     def __post_init__(self) -> None:
         at = np.atleast_1d(finite("Stepped: at", self.at, (-1,) if shape_of(self.at) else (), "m"))

@@ -12,7 +12,7 @@ Theory: docs/theory/rods.md, eq. (stress), (section-laws).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from elver.errors import BadInput, finite
 from elver.functions import LAW, Asked, Function, as_function, check_slopes
 from elver.rods.fields import Array, arc_lengths, check_name
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import brief, describe
 
 __all__ = ["FullLaw", "Law", "SectionLaw", "check_law"]
@@ -95,7 +95,7 @@ class FullLaw(Carried):
     s (n,) [m] that returns (n, 6, 6).
     """
 
-    stiffness: Any
+    stiffness: Any = field(metadata=of_kind("any"))
 
     def __post_init__(self) -> None:
         if isinstance(self.stiffness, type) or not callable(self.stiffness):

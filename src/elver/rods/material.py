@@ -9,10 +9,11 @@ Theory: docs/theory/rods.md, eq. (stress).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elver.errors import BadInput, finite, non_negative, positive
 from elver.slips import ask_of_material
+from elver.values import of_kind
 from elver.words import brief
 
 __all__ = ["Material"]
@@ -27,12 +28,12 @@ class Material:
     both are given), ``damping`` τ_d [s], in proportion to the stiffness, ``mass_damping`` α [1/s], to the mass.
     """
 
-    young: float
-    density: float
-    poisson: float | None = None
-    shear: float | None = None
-    damping: float = 0.0
-    mass_damping: float = 0.0
+    young: float = field(metadata=of_kind("Pa"))
+    density: float = field(metadata=of_kind("kg/m^3"))
+    poisson: float | None = field(default=None, metadata=of_kind("1"))
+    shear: float | None = field(default=None, metadata=of_kind("Pa"))
+    damping: float = field(default=0.0, metadata=of_kind("s"))
+    mass_damping: float = field(default=0.0, metadata=of_kind("1/s"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "young", positive("young", self.young, "Pa"))

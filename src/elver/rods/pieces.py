@@ -10,7 +10,7 @@ Theory: docs/theory/rods.md, eq. (pieces).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -30,7 +30,7 @@ from elver.rods.basis import (
 )
 from elver.rods.fields import Array
 from elver.rods.sampled import Sampled
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import describe
 
 __all__ = ["Piecewise", "broken", "local_functions"]
@@ -48,8 +48,8 @@ class Piecewise(Carried):
     >>> Piecewise(Legendre(bending=3, torsion=2), elements=(0.37,))
     """
 
-    basis: StrainBasis | tuple[StrainBasis, ...]
-    elements: int | tuple[float, ...] = 2
+    basis: StrainBasis | tuple[StrainBasis, ...] = field(metadata=of_kind("@basis"))
+    elements: int | tuple[float, ...] = field(default=2, metadata=of_kind("any"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "elements", check_elements(self.elements))

@@ -29,7 +29,7 @@ Theory: docs/theory/rods.md, eq. (strain-modes), (grid), (stress), (section-laws
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -55,7 +55,7 @@ from elver.rods.section import (
 )
 from elver.rods.space import Magnus, RungeKuttaMuntheKaas, SpaceIntegration, Spectral
 from elver.slips import check_proportions, without_dimensions
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import describe, shown
 
 __all__ = ["STRAIN_SYMBOLS", "Rod"]
@@ -79,16 +79,16 @@ class Rod(Carried):
     Rods are compared by identity: two equal fingers are two rods.
     """
 
-    length: float
-    section: CrossSection
-    material: Material = None  # type: ignore[assignment]  # left out, it follows from a section given by its stiffness
-    basis: StrainBasis = None  # type: ignore[assignment]  # asked for below
-    rest: Field | None = None
-    name: str = "rod"
-    nodes: int | None = None
-    integration: SpaceIntegration = _DEFAULT_INTEGRATION
-    breaks: tuple[float, ...] = ()
-    law: SectionLaw | None = None
+    length: float = field(metadata=of_kind("m"))
+    section: CrossSection = field(metadata=of_kind("@section"))
+    material: Material = field(default=None, metadata=of_kind("@material"))  # type: ignore[assignment]  # left out, it follows from a section given by its stiffness
+    basis: StrainBasis = field(default=None, metadata=of_kind("@basis"))  # type: ignore[assignment]  # asked for below
+    rest: Field | None = field(default=None, metadata=of_kind("any @function"))
+    name: str = field(default="rod", metadata=of_kind("text"))
+    nodes: int | None = field(default=None, metadata=of_kind("int"))
+    integration: SpaceIntegration = field(default=_DEFAULT_INTEGRATION, metadata=of_kind("@integration"))
+    breaks: tuple[float, ...] = field(default=(), metadata=of_kind("m"))
+    law: SectionLaw | None = field(default=None, metadata=of_kind("@law"))
 
     def __repr__(self) -> str:
         return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
@@ -14,7 +14,7 @@ from numpy.polynomial.legendre import leggauss, legvander
 from elver.errors import BadInput, finite, shape_of
 from elver.rods.basis import STRAINS, Counts, no_modes
 from elver.rods.fields import Array
-from elver.values import Carried
+from elver.values import Carried, of_kind
 from elver.words import brief
 
 __all__ = ["Sampled"]
@@ -33,13 +33,13 @@ class Sampled(Carried):
     the functions jump from the first row to the second, and the quadrature has a break.
     """
 
-    s: tuple[float, ...]
-    torsion: Table | None = None
-    bending_y: Table | None = None
-    bending_z: Table | None = None
-    stretch: Table | None = None
-    shear_y: Table | None = None
-    shear_z: Table | None = None
+    s: tuple[float, ...] = field(metadata=of_kind("m"))
+    torsion: Table | None = field(default=None, metadata=of_kind("any"))
+    bending_y: Table | None = field(default=None, metadata=of_kind("any"))
+    bending_z: Table | None = field(default=None, metadata=of_kind("any"))
+    stretch: Table | None = field(default=None, metadata=of_kind("any"))
+    shear_y: Table | None = field(default=None, metadata=of_kind("any"))
+    shear_z: Table | None = field(default=None, metadata=of_kind("any"))
 
     def __post_init__(self) -> None:
         s = finite("sample positions s", self.s, (-1,), "m")

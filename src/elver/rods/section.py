@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from elver.errors import BadInput, UnitWarning, positive
 from elver.rods.fields import Array, Dimension, arc_lengths, breaks_of, check_dimension, dimension, is_plain, numbers
 from elver.rods.material import Material
+from elver.values import of_kind
 from elver.words import brief, describe
 
 __all__ = [
@@ -192,23 +193,23 @@ class Section(ShapedSection):
     the length where EA is not given).
     """
 
-    area: Dimension | None = None
-    I_y: Dimension | None = None
-    I_z: Dimension | None = None
-    torsion_constant: Dimension | None = None
-    half_y: Dimension | None = None
-    half_z: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
-    I_polar: Dimension | None = None
+    area: Dimension | None = field(default=None, metadata=of_kind("m^2 @function"))
+    I_y: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    I_z: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    half_y: Dimension | None = field(default=None, metadata=of_kind("m @function"))
+    half_z: Dimension | None = field(default=None, metadata=of_kind("m @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
+    I_polar: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
     _: KW_ONLY
-    EA: Dimension | None = None
-    EI_y: Dimension | None = None
-    EI_z: Dimension | None = None
-    GJ: Dimension | None = None
-    GA_y: Dimension | None = None
-    GA_z: Dimension | None = None
-    mass: Dimension | None = None
-    inertia: Dimension | tuple[float, float, float] | None = None
+    EA: Dimension | None = field(default=None, metadata=of_kind("N @function"))
+    EI_y: Dimension | None = field(default=None, metadata=of_kind("N m^2 @function"))
+    EI_z: Dimension | None = field(default=None, metadata=of_kind("N m^2 @function"))
+    GJ: Dimension | None = field(default=None, metadata=of_kind("N m^2 @function"))
+    GA_y: Dimension | None = field(default=None, metadata=of_kind("N @function"))
+    GA_z: Dimension | None = field(default=None, metadata=of_kind("N @function"))
+    mass: Dimension | None = field(default=None, metadata=of_kind("kg/m @function"))
+    inertia: Dimension | tuple[float, float, float] | None = field(default=None, metadata=of_kind("kg m @function"))
 
     def __post_init__(self) -> None:
         given = {name: unit for name, unit in _UNITS.items() if getattr(self, name) is not None}

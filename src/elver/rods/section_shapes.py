@@ -6,7 +6,7 @@ are those of Timoshenko and Goodier, chapter on torsion, unless ``torsion_consta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from elver.errors import BadInput
 from elver.rods.fields import Array, Dimension, arc_lengths, dimension
 from elver.rods.section import SectionProperties, ShapedSection, ShearCorrection
+from elver.values import of_kind
 from elver.words import brief
 
 __all__ = ["Circle", "Ellipse", "Rectangle", "Tube", "rectangle_torsion_constant"]
@@ -37,9 +38,9 @@ def rectangle_torsion_constant(width_y: ArrayLike, width_z: ArrayLike) -> Array:
 class Circle(ShapedSection):
     """Solid circular section of ``radius`` [m]; J_t = I_polar = π r⁴ / 2."""
 
-    radius: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
+    radius: Dimension = field(metadata=of_kind("m @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         self.check_dimensions(radius="m")
@@ -62,10 +63,10 @@ class Circle(ShapedSection):
 class Tube(ShapedSection):
     """Circular tube with ``outer`` and ``inner`` radius [m]; J_t = I_polar."""
 
-    outer: Dimension
-    inner: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
+    outer: Dimension = field(metadata=of_kind("m @function"))
+    inner: Dimension = field(metadata=of_kind("m @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         self.check_dimensions(outer="m", inner="m")
@@ -105,10 +106,10 @@ class Tube(ShapedSection):
 class Ellipse(ShapedSection):
     """Solid ellipse with half-axes ``half_y``, ``half_z`` [m]; J_t = π a³ b³ / (a² + b²)."""
 
-    half_y: Dimension
-    half_z: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
+    half_y: Dimension = field(metadata=of_kind("m @function"))
+    half_z: Dimension = field(metadata=of_kind("m @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         self.check_dimensions(half_y="m", half_z="m")
@@ -132,10 +133,10 @@ class Ellipse(ShapedSection):
 class Rectangle(ShapedSection):
     """Solid rectangle of full widths ``width_y``, ``width_z`` [m]; J_t by the exact series."""
 
-    width_y: Dimension
-    width_z: Dimension
-    torsion_constant: Dimension | None = None
-    shear_correction: ShearCorrection = 1.0
+    width_y: Dimension = field(metadata=of_kind("m @function"))
+    width_z: Dimension = field(metadata=of_kind("m @function"))
+    torsion_constant: Dimension | None = field(default=None, metadata=of_kind("m^4 @function"))
+    shear_correction: ShearCorrection = field(default=1.0, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         self.check_dimensions(width_y="m", width_z="m")

@@ -7,10 +7,11 @@ Theory: docs/theory/rods.md, eq. (chain), (magnus).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from elver.errors import BadInput
+from elver.values import of_kind
 from elver.words import describe
 
 __all__ = ["Magnus", "RungeKuttaMuntheKaas", "SpaceIntegration", "Spectral"]
@@ -20,7 +21,7 @@ __all__ = ["Magnus", "RungeKuttaMuntheKaas", "SpaceIntegration", "Spectral"]
 class Magnus:
     """Magnus expansion from node to node: order 4 (two Gauss points a step) or 6 (three)."""
 
-    order: int = 6
+    order: int = field(default=6, metadata=of_kind("int"))
 
     def __post_init__(self) -> None:
         if not isinstance(self.order, int) or self.order not in (4, 6):

@@ -146,7 +146,7 @@ class Inverse(Solver):
         orientation: ArrayLike | None,
         first: Equilibrium,
     ) -> None:
-        super().__init__(system, [system._channel(key) for key in (system.actuators if by is None else by)])
+        super().__init__(system, [system.input_index(key) for key in (system.actuators if by is None else by)])
         wanted: list[float | None] = [None, None, None] if position is None else list(position)
         self.axes = ["xyz".index(key) for key in over]
         if len(set(self.axes)) < 2:

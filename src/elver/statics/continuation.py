@@ -186,11 +186,11 @@ def continuation(
 def _rates(system: System, over: Any) -> dict[int, float]:
     """Rate of each channel that moves, per unit of the first."""
     if not isinstance(over, Mapping):
-        return {system._channel(over): 1.0}
+        return {system.input_index(over): 1.0}
     if not over:
         raise BadInput("over = {}: name at least one input and its rate")
     rates = {
-        system._channel(key): float(finite(f"rate of {describe(key)}", rate, (), "1")) for key, rate in over.items()
+        system.input_index(key): float(finite(f"rate of {describe(key)}", rate, (), "1")) for key, rate in over.items()
     }
     first = next(iter(rates.values()))
     if first == 0.0:

@@ -87,7 +87,7 @@ def inverse_statics(
     found at the target, is warned about.
     """
     positive("tolerance", tolerance, "m or rad")
-    chosen = [system._channel(key) for key in (system.actuators if by is None else by)]
+    chosen = [system.input_index(key) for key in (system.actuators if by is None else by)]
     if not chosen:
         raise BadInput("inverse_statics: the system has no actuator; name the loads to use instead with by=[...]")
     part = system.mechanism.part(part) if isinstance(part, str) else (part or system.rod)

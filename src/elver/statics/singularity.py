@@ -78,33 +78,56 @@ def singularity(
     """
     positive("tolerance", tolerance, "(rad, lengths of the robot, EI/L)")
     found = at.equilibrium if isinstance(at, BranchPoint) else at
-    expect(
-        "singularity", "at", found, Equilibrium, wanted="an Equilibrium", example="equilibrium(system, inputs)"
-    )
+    expect("singularity", "at", found, Equilibrium, wanted="an Equilibrium", example="equilibrium(system, inputs)")
     part = system.mechanism.part(part) if isinstance(part, str) else (part or _only(system))
     kernels, a, u = core(system), at_rest(found.state), found.inputs
     c, E = kernels.coordinates, kernels.assembly.energy
-    scale, base = kernels.assembly.scale, kernels.coordinates - kernels.n
-    # the inputs: coordinates they prescribe, or columns of the residual
+    scale = kernels.assembly.scale
+    driven = _driven(system, locked)
+    free = np.ones(c, dtype=bool)
+    free[list(driven.values())] = False
+
+    matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
+    K = scale[:, None] * matrix[:c, :c] * scale / E
+    kept = np.any(matrix[c:, :c], axis=1)
+    J = (matrix[c:, :c] * scale / units(kernels)[:, None])[kept]
+    G = _twist_map(system, part, found) * scale
+    G[3:] /= kernels.assembly.length
+
+    closure, stiffness, motion = _held(K, J, free)
+    twist = G @ motion
+    size = float(np.linalg.norm(twist))
+
+    columns = []
+    for k in range(len(system.actuators)):
+        if k in driven:
+            columns.append(np.concatenate([K[free, driven[k]], J[:, driven[k]]]))
+        else:
+            slope = kernels.input_slope(a, u, k) * input_units(kernels, [k])[0]
+            columns.append(np.concatenate([(scale * slope[:c] / E)[free], (slope[c:] / units(kernels))[kept]]))
+    transmission, idle = _moved(K, J, G, free, columns, driven)
+    kinds = tuple(
+        kind for kind, value in (("input", transmission), ("output", min(stiffness, closure))) if value < tolerance
+    )
+    free_text = in_words(system, (scale * motion)[:, None]) if np.any(motion) else ""
+    names = {system.channel_names[k]: float(x) for k, x in enumerate(idle)}
+    return Singularity(kinds, transmission, stiffness, closure, free_text, names, twist / size if size else twist)
+
+
+def _driven(system: System, locked: bool) -> dict[int, int]:
+    """Coordinates that inputs prescribe, by actuator; the others are columns of the residual."""
+    base = core(system).coordinates - core(system).n
     driven: dict[int, int] = {}
     for k, actuator in enumerate(system.actuators):
         if isinstance(actuator, Imposed):
             driven[k] = base + system.coordinates(actuator.target).start + actuator.index
         elif isinstance(actuator, Motor) and locked:
             driven[k] = base + system.coordinates(actuator.joint).start + actuator.index
-    channels = list(range(len(system.actuators)))
-    free = np.ones(c, dtype=bool)
-    free[list(driven.values())] = False
+    return driven
 
-    matrix = kernels.tangent(a, u, (1.0, 0.0, 0.0), jets=1)
-    K = scale[:, None] * matrix[:c, :c] * scale / E
-    J = matrix[c:, :c] * scale / units(kernels)[:, None]
-    kept = np.any(matrix[c:, :c], axis=1)
-    J = J[kept]
-    G = _twist_map(system, part, found) * scale
-    G[3:] /= kernels.assembly.length
 
-    # inputs held: closures and stiffness of what is left free
+def _held(K: Array, J: Array, free: NDArray[np.bool_]) -> tuple[float, float, Array]:
+    """With inputs held: the least singular value of closures, the least stiffness, and the motion of the lesser."""
     J_x = J[:, free]
     sizes = np.linalg.svd(J_x, compute_uv=False)
     closure = float(sizes[-1]) if 0 < J_x.shape[0] <= J_x.shape[1] else (0.0 if J_x.shape[0] else np.inf)
@@ -113,42 +136,30 @@ def singularity(
     values, vectors = np.linalg.eigh(0.5 * (H + H.T))
     softest = int(np.argmin(np.abs(values))) if values.size else -1
     stiffness = float(abs(values[softest])) if values.size else np.inf
-    motion = np.zeros(c)
+    motion = np.zeros(free.size)
     if values.size and (stiffness <= closure or not J_x.shape[0]):
         motion[free] = Z @ vectors[:, softest]
     elif J_x.size:
         motion[free] = np.linalg.svd(J_x)[2][J_x.shape[0] - 1]
-    twist = G @ motion
-    size = float(np.linalg.norm(twist))
+    return closure, stiffness, motion
 
-    # inputs moved: what the platform does
-    columns = []
-    for k in channels:
-        if k in driven:
-            columns.append(np.concatenate([K[free, driven[k]], J[:, driven[k]]]))
-        else:
-            slope = kernels.input_slope(a, u, k) * input_units(kernels, [k])[0]
-            columns.append(np.concatenate([(scale * slope[:c] / E)[free], (slope[c:] / units(kernels))[kept]]))
-    transmission, idle = np.inf, np.zeros(len(channels))
-    if channels:
-        bordered = np.block([[K[np.ix_(free, free)], J_x.T], [J_x, np.zeros((J_x.shape[0],) * 2)]])
-        answer = -np.linalg.lstsq(bordered, np.column_stack(columns), rcond=1e-13)[0][: int(free.sum())]
-        T = G[:, free] @ answer
-        for k, coordinate in driven.items():
-            T[:, k] += G[:, coordinate]
-        _, gains, directions = np.linalg.svd(T)
-        # motions that the platform has at all, with the inputs let go
-        reach = int(np.sum(np.linalg.svd(G @ null_space(J), compute_uv=False) > 1e-9))
-        transmission = float(gains[min(len(channels), reach) - 1]) if reach else 0.0
-        idle = directions[min(len(channels), reach) - 1] if reach else directions[0]
-    kinds = tuple(
-        kind
-        for kind, value in (("input", transmission), ("output", min(stiffness, closure)))
-        if value < tolerance
-    )
-    free_text = in_words(system, (scale * motion)[:, None]) if np.any(motion) else ""
-    names = {system.channel_names[k]: float(x) for k, x in zip(channels, idle, strict=True)}
-    return Singularity(kinds, transmission, stiffness, closure, free_text, names, twist / size if size else twist)
+
+def _moved(
+    K: Array, J: Array, G: Array, free: NDArray[np.bool_], columns: list[Array], driven: dict[int, int]
+) -> tuple[float, Array]:
+    """With inputs moved: the least gain of the platform's motion, and the inputs that have it."""
+    if not columns:
+        return np.inf, np.zeros(0)
+    J_x = J[:, free]
+    bordered = np.block([[K[np.ix_(free, free)], J_x.T], [J_x, np.zeros((J_x.shape[0],) * 2)]])
+    answer = -np.linalg.lstsq(bordered, np.column_stack(columns), rcond=1e-13)[0][: int(free.sum())]
+    T = G[:, free] @ answer
+    for k, coordinate in driven.items():
+        T[:, k] += G[:, coordinate]
+    _, gains, directions = np.linalg.svd(T)
+    # motions that the platform has at all, with the inputs let go
+    reach = min(len(columns), int(np.sum(np.linalg.svd(G @ null_space(J), compute_uv=False) > 1e-9)))
+    return (float(gains[reach - 1]), directions[reach - 1]) if reach else (0.0, directions[0])
 
 
 def _only(system: System) -> Part:

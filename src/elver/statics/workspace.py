@@ -83,7 +83,7 @@ def workspace(
     if places:
         solver = Inverse(system, tuple(over), part, at, by, position, orientation, first)
     else:
-        solver = Forward(system, [system._channel(key) for key in over])
+        solver = Forward(system, [system.input_index(key) for key in over])
     cells = _Map(system, part, at, axes, solver)
     try:
         cells.fill(first, progress)

@@ -14,9 +14,9 @@ from elver.kernels.march.memory import unpack_solver
 from elver.kernels.march.passage import unpack_step
 from elver.kernels.march.step_tangent import base_columns
 from elver.kernels.tree.front import unpack_front
-from elver.kernels.tree.interval import columns, world_columns, world_map
+from elver.kernels.tree.interval import interval_columns
 from elver.kernels.tree.nodal import slope_between
-from elver.kernels.tree.recursion import dual_stumpff, has_inertia, project
+from elver.kernels.tree.recursion import has_inertia, project
 from elver.kernels.tree.substitution import add_lever, tie_of
 from elver.kernels.tree.tangent import world_inertia
 
@@ -43,18 +43,10 @@ def begin_along(robot, step):
                 s.register[i, r, k] = w.register[i, r, k]
     for segment in range(p.segment.shape[0]):
         before, start, poly = p.segment[segment, 0], p.segment[segment, 1], p.segment[segment, 5]
-        moments, operations, strains = p.poly_size[poly, 0], p.poly_size[poly, 1], p.active[segment, 0]
-        last = 3 * (moments + operations - 1)
+        moments, strains = p.poly_size[poly, 0], p.active[segment, 0]
         for i in range(start, start + p.segment[segment, 2]):
             if p.segment[segment, 4] > 0:
-                r = w.register[i]
-                columns(
-                    moments, operations, p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly], p.active[segment],
-                    r, 1, w.column,
-                )
-                dual_stumpff(r, last, 1, w.stumpff, w.scalar)
-                world_map(w.pose, w.eta, w.acc, before, r, last, w.scalar, 1, w.tangent_map)
-                world_columns(w.tangent_map, w.column, last, strains * moments, 1, w.local)
+                interval_columns(robot, segment, i, before, 1)
                 for a in range(strains * moments):
                     for k in range(6):
                         f.start[i, a, k] = w.local[a, 0, k]
@@ -69,10 +61,7 @@ def project_along(robot, register, pose, force, out):
     keep = w.vector[14]
     for k in range(offset):
         keep[k] = out[k]
-    project(
-        offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi, p.bend, register,
-        pose, force, w.adjoint, w.vector, w.scalar, w.stumpff, out,
-    )
+    project(robot, register, pose, force, out)
     for k in range(offset):  # rows of the base in world axes
         out[k] = keep[k] + force[0, k]
 

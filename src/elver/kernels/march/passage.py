@@ -18,9 +18,9 @@ from elver.kernels.build.tables import Unpacker, table_of, unpack
 from elver.kernels.march.groups import groups_of
 from elver.kernels.march.memory import solver_types
 from elver.kernels.terms.closures import closure_diagonal
-from elver.kernels.tree.interval import columns, world_columns, world_map
+from elver.kernels.tree.interval import interval_columns
 from elver.kernels.tree.program import Program, smallest_program, work_for
-from elver.kernels.tree.recursion import dual_stumpff, has_inertia
+from elver.kernels.tree.recursion import has_inertia
 from elver.kernels.tree.tangent import world_inertia
 
 __all__ = [
@@ -192,8 +192,7 @@ def segment_columns(robot, segment, J):
     before, start, count = p.segment[segment, 0], p.segment[segment, 1], p.segment[segment, 4]
     poly, size, strains = p.segment[segment, 5], p.segment[segment, 8], p.active[segment, 0]
     first = size - count
-    moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
-    last = 3 * (moments + operations - 1)
+    moments = p.poly_size[poly, 0]
     for i in range(start, start + p.segment[segment, 2]):
         near, out = J[before], J[i + 1]
         known = first if i == start else size
@@ -201,14 +200,7 @@ def segment_columns(robot, segment, J):
             for k in range(size):
                 out[c, k] = near[c, k] if k < known else 0.0
         if strains > 0:
-            r = w.register[i]
-            columns(
-                moments, operations, p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly], p.active[segment],
-                r, 1, w.column,
-            )
-            dual_stumpff(r, last, 1, w.stumpff, w.scalar)
-            world_map(w.pose, w.eta, w.acc, before, r, last, w.scalar, 1, w.tangent_map)
-            world_columns(w.tangent_map, w.column, last, strains * moments, 1, w.local)
+            interval_columns(robot, segment, i, before, 1)
             for slot in range(strains):
                 low, high, shift = p.bend[i, 3 * slot], p.bend[i, 3 * slot + 1], p.bend[i, 3 * slot + 2]
                 for moment in range(moments):

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import math
 
-from elver.kernels.algebra import add_coad
+from elver.kernels.algebra import add, add_coad, add_column, bracket, coact, minus, plus, put, scaled, six
 from elver.kernels.build.cache import inner, kernel
+from elver.kernels.build.tables import unpack
+from elver.kernels.tree.recursion import STILL, flipped
 
 __all__ = [
     "add_coad_matrix",
@@ -34,133 +36,117 @@ __all__ = [
 
 
 @inner
-def closure_residual(
-    size, closure_frame, closure_pose, closure_rows, row_kind, row_axes, base, multipliers, pose, v, maps, ends,
-    closure, total, force, residual,
-):
-    """Closure rows into ``residual`` from ``size`` on, as world wrenches into ``closure``, wrenches into ``force``."""
-    for h in range(closure_frame.shape[0]):
-        _ends(closure_frame[h], closure_pose[h], base, pose, ends)
-        _relative(ends, v, maps)
-        theta, position = v[0], v[1]
-        for k in range(6):
-            total[h, k] = 0.0
-        for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
-            axes, w = row_axes[j], closure[j]
+def closure_residual(robot, base, multipliers):
+    """Closure rows into work.residual, as world wrenches into work.closure, wrenches into work.force."""
+    p, w = unpack(robot)
+    first, ends = 6 * p.free[0] + p.component.size, w.closure_end
+    theta, position = w.vector[0], w.vector[1]
+    for h in range(p.closure_frame.shape[0]):
+        leader, follower, total = p.closure_frame[h, 0], p.closure_frame[h, 1], STILL
+        _ends(p.closure_frame[h], p.closure_pose[h], base, w.pose, ends)
+        _relative(ends, w.vector, w.closure_map)
+        for j in range(p.closure_rows[h, 0], p.closure_rows[h, 0] + p.closure_rows[h, 1]):
+            axes, row = p.row_axes[j], w.closure[j]
             if not closure_is_active(axes):
-                residual[size + j] = multipliers[j]
-                for k in range(6):
-                    w[k] = 0.0
+                w.residual[first + j] = multipliers[j]
+                put(row, STILL)
                 continue
-            if row_kind[j] == 1:
-                residual[size + j] = _dot_row(ends, axes, w)
+            if p.row_kind[j] == 1:
+                w.residual[first + j] = _dot_row(ends, axes, row)
             else:
                 value = 0.0
                 for k in range(3):
                     value += axes[k] * theta[k] + axes[3 + k] * position[k]
-                residual[size + j] = value
-                _log_row(ends, maps, axes, w)
-            for k in range(6):
-                total[h, k] += multipliers[j] * w[k]
-        for k in range(6):
-            force[closure_frame[h, 1], k] += total[h, k]
-            if closure_frame[h, 0] >= 0:
-                force[closure_frame[h, 0], k] -= total[h, k]
+                w.residual[first + j] = value
+                _log_row(ends, w.closure_map, axes, row)
+            total = plus(total, scaled(multipliers[j], six(row)))
+        put(w.closure_force[h], total)
+        add(w.force[follower], total)
+        if leader >= 0:
+            add(w.force[leader], minus(total))
 
 
 @inner
-def closure_tangent(
-    closure_frame, closure_pose, closure_rows, row_kind, row_axes, base, multipliers, pose, v, maps, ends,
-    total, K, stiffness,
-):
+def closure_tangent(robot, base, multipliers):
     """K of every closure, and its part in the matrices of the two frames."""
-    for h in range(closure_frame.shape[0]):
-        _ends(closure_frame[h], closure_pose[h], base, pose, ends)
-        _relative(ends, v, maps)
-        k_h = K[h]
+    p, w = unpack(robot)
+    for h in range(p.closure_frame.shape[0]):
+        K = w.closure_stiffness[h]
+        _ends(p.closure_frame[h], p.closure_pose[h], base, w.pose, w.closure_end)
+        _relative(w.closure_end, w.vector, w.closure_map)
         for i in range(6):
             for k in range(3):
-                k_h[i, k] = 0.0
-        for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
-            if multipliers[j] == 0.0 or not closure_is_active(row_axes[j]):
+                K[i, k] = 0.0
+        for j in range(p.closure_rows[h, 0], p.closure_rows[h, 0] + p.closure_rows[h, 1]):
+            if multipliers[j] == 0.0 or not closure_is_active(p.row_axes[j]):
                 continue
-            if row_kind[j] == 1:
-                _add_dot_stiffness(ends, row_axes[j], multipliers[j], k_h)
+            if p.row_kind[j] == 1:
+                _add_dot_stiffness(w.closure_end, p.row_axes[j], multipliers[j], K)
             else:
-                _add_log_stiffness(ends, maps, row_axes[j], multipliers[j], v, k_h)
-        b = stiffness[closure_frame[h, 1]]
-        for i in range(6):
-            for k in range(3):
-                b[i, k] += k_h[i, k]
-        if closure_frame[h, 0] >= 0:
-            b = stiffness[closure_frame[h, 0]]
-            for i in range(6):
-                for k in range(3):
-                    b[i, k] += k_h[i, k]
-            add_coad_matrix(total[h], b)
-
-
-@inner
-def closure_couplings(
-    size, closure_frame, closure_slot, closure_rows, slot_path, path, closure, total, K, saved, row, matrix
-):
-    """Rows J ∂C below, Jᵀ to the right, and the stiffness that couples the path of the leader to the follower's."""
-    for h in range(closure_frame.shape[0]):
-        first, count = closure_rows[h, 0], closure_rows[h, 1]
+                _add_log_stiffness(w.closure_end, w.closure_map, p.row_axes[j], multipliers[j], w.vector[0], K)
         for side in range(2):
-            slot = closure_slot[h, side]
-            if slot >= 0:
-                sign = 1.0 if side == 1 else -1.0
-                for j in range(first, first + count):
-                    add_path_row(size + j, sign, closure[j], slot, slot_path, path, saved, matrix)
-        a, b = closure_slot[h, 0], closure_slot[h, 1]
-        if a >= 0:
-            couple_paths(b, a, 0, total[h], K[h], slot_path, path, saved, row, matrix)
-            couple_paths(a, b, 1, total[h], K[h], slot_path, path, saved, row, matrix)
+            f = p.closure_frame[h, side]
+            if f >= 0:
+                for i in range(6):
+                    for k in range(3):
+                        w.stiffness[f, i, k] += K[i, k]
+        if p.closure_frame[h, 0] >= 0:
+            add_coad_matrix(six(w.closure_force[h]), w.stiffness[p.closure_frame[h, 0]])
 
 
 @inner
-def add_path_row(at, sign, w, slot, slot_path, path, saved, matrix):
-    """Row ``at`` below and column ``at`` to the right: the world wrench ``w`` on the columns and rows of a path."""
-    start, length = slot_path[slot, 0], slot_path[slot, 1]
-    kept = saved[slot]
-    for k in range(length):
+def closure_couplings(robot):
+    """Rows J ∂C below, Jᵀ to the right, and the stiffness that couples the path of the leader to the follower's."""
+    p, w = unpack(robot)
+    for h in range(p.closure_frame.shape[0]):
+        a, b = p.closure_slot[h, 0], p.closure_slot[h, 1]
+        for j in range(p.closure_rows[h, 0], p.closure_rows[h, 0] + p.closure_rows[h, 1]):
+            add_path_row(robot, j, -1.0, w.closure[j], a)
+            add_path_row(robot, j, 1.0, w.closure[j], b)
+        if a >= 0:
+            force, K = six(w.closure_force[h]), w.closure_stiffness[h]
+            couple_paths(robot, b, a, 0, force, K)
+            couple_paths(robot, a, b, 1, force, K)
+
+
+@inner
+def add_path_row(robot, j, sign, wrench, slot):
+    """Row of multiplier j below and its column to the right: a world wrench on the columns and rows of a path."""
+    p, w = unpack(robot)
+    if slot < 0:
+        return
+    at, start, kept = 6 * p.free[0] + p.component.size + j, p.slot_path[slot, 0], w.saved[slot]
+    for k in range(p.slot_path[slot, 1]):
         below = 0.0
         right = 0.0
         for c in range(6):
-            below += w[c] * kept[c, k]
-            right += w[c] * kept[18 + c, k]
-        matrix[at, path[start + k]] += sign * below
-        matrix[path[start + k], at] += sign * right
+            below += wrench[c] * kept[c, k]
+            right += wrench[c] * kept[18 + c, k]
+        w.matrix[at, p.path[start + k]] += sign * below
+        w.matrix[p.path[start + k], at] += sign * right
 
 
 @inner
-def couple_paths(a, b, from_leader, W, K, slot_path, path, saved, row, matrix):
+def couple_paths(robot, a, b, from_leader, wrench, K):
     """Rows of the path of slot a, columns of slot b: -K from the follower's rows, -(K + C) from the leader's."""
-    left, right = saved[a], saved[b]
-    for i in range(slot_path[a, 1]):
+    p, w = unpack(robot)
+    left, right, row = w.saved[a], w.saved[b], w.row
+    for i in range(p.slot_path[a, 1]):
+        z = left[18, i], left[19, i], left[20, i], left[21, i], left[22, i], left[23, i]
         for k in range(6):
             row[k] = 0.0
         for c in range(6):
-            value = left[18 + c, i]
             for k in range(K.shape[1]):
-                row[k] += value * K[c, k]
+                row[k] += z[c] * K[c, k]
         if from_leader == 1:
-            m0, m1, m2 = left[18, i], left[19, i], left[20, i]
-            f0, f1, f2 = left[21, i], left[22, i], left[23, i]
             # zᵀ C = (C × m + N × f ; N × m) for the row z = (m; f)
-            row[0] += W[1] * m2 - W[2] * m1 + W[4] * f2 - W[5] * f1
-            row[1] += W[2] * m0 - W[0] * m2 + W[5] * f0 - W[3] * f2
-            row[2] += W[0] * m1 - W[1] * m0 + W[3] * f1 - W[4] * f0
-            row[3] += W[4] * m2 - W[5] * m1
-            row[4] += W[5] * m0 - W[3] * m2
-            row[5] += W[3] * m1 - W[4] * m0
-        out = matrix[path[slot_path[a, 0] + i]]
-        for j in range(slot_path[b, 1]):
+            add(row, flipped(bracket(flipped(wrench), z)))
+        out = w.matrix[p.path[p.slot_path[a, 0] + i]]
+        for j in range(p.slot_path[b, 1]):
             value = 0.0
             for c in range(6):
                 value += row[c] * right[c, j]
-            out[path[slot_path[b, 0] + j]] -= value
+            out[p.path[p.slot_path[b, 0] + j]] -= value
 
 
 @kernel
@@ -204,7 +190,7 @@ def closure_accelerations(
             if row_kind[j] == 1:
                 _add_dot_stiffness(ends, row_axes[j], 1.0, K)
             else:
-                _add_log_stiffness(ends, maps, row_axes[j], 1.0, v, K)
+                _add_log_stiffness(ends, maps, row_axes[j], 1.0, v[0], K)
             for k in range(6):
                 v[7, k] = 0.0
                 v[8, k] = closure[j, k]
@@ -328,9 +314,9 @@ def _log_row(ends, maps, axes, out):
 
 
 @inner
-def _add_log_stiffness(ends, maps, axes, lam, v, K):
+def _add_log_stiffness(ends, maps, axes, lam, theta, K):
     """K += variation of the wrench of a row, in axes of the follower: (∂(T⁻¹)[T⁻¹ζ]ᵀ y_1 ; (Rᵀy_2) × ζ), y = λ a."""
-    inverse, R, theta, s = maps[0], maps[1], v[0], ends[1]
+    inverse, R, s = maps[0], maps[1], ends[1]
     angle = math.sqrt(theta[0] ** 2 + theta[1] ** 2 + theta[2] ** 2)
     c, dc = _inverse_coefficients(angle)
     t0, t1, t2 = theta[0], theta[1], theta[2]
@@ -347,15 +333,13 @@ def _add_log_stiffness(ends, maps, axes, lam, v, K):
         # ∂(T⁻¹)ᵀ y = -½ δ×y + dc (Θ·δ) Θ×(Θ×y) + c (δ×(Θ×y) + Θ×(δ×y))
         e0, e1, e2 = d1 * y2 - d2 * y1, d2 * y0 - d0 * y2, d0 * y1 - d1 * y0
         turn = dc * (t0 * d0 + t1 * d1 + t2 * d2)
-        v[3, 0] = -0.5 * e0 + turn * (t1 * a2 - t2 * a1) + c * (d1 * a2 - d2 * a1 + t1 * e2 - t2 * e1)
-        v[3, 1] = -0.5 * e1 + turn * (t2 * a0 - t0 * a2) + c * (d2 * a0 - d0 * a2 + t2 * e0 - t0 * e2)
-        v[3, 2] = -0.5 * e2 + turn * (t0 * a1 - t1 * a0) + c * (d0 * a1 - d1 * a0 + t0 * e1 - t1 * e0)
-        v[3, 3] = n1 * z2 - n2 * z1
-        v[3, 4] = n2 * z0 - n0 * z2
-        v[3, 5] = n0 * z1 - n1 * z0
-        _frame_to_world(s, v[3], v[4])
-        for i in range(6):
-            K[i, k] += v[4, i]
+        turned = (
+            -0.5 * e0 + turn * (t1 * a2 - t2 * a1) + c * (d1 * a2 - d2 * a1 + t1 * e2 - t2 * e1),
+            -0.5 * e1 + turn * (t2 * a0 - t0 * a2) + c * (d2 * a0 - d0 * a2 + t2 * e0 - t0 * e2),
+            -0.5 * e2 + turn * (t0 * a1 - t1 * a0) + c * (d0 * a1 - d1 * a0 + t0 * e1 - t1 * e0),
+            n1 * z2 - n2 * z1, n2 * z0 - n0 * z2, n0 * z1 - n1 * z0,
+        )  # fmt: skip
+        add_column(K, k, coact(s, turned))
 
 
 @inner
@@ -425,15 +409,3 @@ def _log(R, theta):
         factor = -factor
     for i in range(3):
         theta[i] *= factor
-
-
-@inner
-def _frame_to_world(pose, a, out):
-    """out = coAd(pose) a for a wrench."""
-    for i in range(3):
-        out[i] = pose[i, 0] * a[0] + pose[i, 1] * a[1] + pose[i, 2] * a[2]
-        out[3 + i] = pose[i, 0] * a[3] + pose[i, 1] * a[4] + pose[i, 2] * a[5]
-    p = pose[3]
-    out[0] += p[1] * out[5] - p[2] * out[4]
-    out[1] += p[2] * out[3] - p[0] * out[5]
-    out[2] += p[0] * out[4] - p[1] * out[3]

@@ -16,112 +16,77 @@ from __future__ import annotations
 
 import math
 
+from elver.kernels.algebra import act_back, add, add_column, coact, plus, six, times, unit
 from elver.kernels.build.cache import inner
-from elver.kernels.tree.recursion import add_wrench_to_world, compose, twist_to_body
+from elver.kernels.build.tables import unpack
+from elver.kernels.tree.nodal import turn_back
+from elver.kernels.tree.recursion import STILL, compose
 
 __all__ = ["strip_residual", "strip_tangent"]
 
 
 @inner
-def strip_residual(strip_frame, strip_pose, strip, jets, pose, eta, force, v, here):
-    """Add the wrench that each strip gives to the water to the demand of its frame.
+def strip_residual(robot, jets, pose, eta, force):
+    """Add the wrench that each strip gives to the water to the demand of frames with these poses and twists.
 
-    Strips of one frame follow each other: they share its twist, v[4], and their wrenches are summed in its axes, v[5].
+    Strips of one frame follow each other: they share its twist, and their wrenches are summed in its axes.
     """
-    before = -1
-    for j in range(strip_frame.shape[0]):
-        f, law = strip_frame[j, 0], strip_frame[j, 1]
-        flows = strip[j, 7] != 0.0 or strip[j, 8] != 0.0 or strip[j, 9] != 0.0
+    p, _ = unpack(robot)
+    before, twist, total = -1, STILL, STILL
+    for j in range(p.strip_frame.shape[0]):
+        f, law, strip, place = p.strip_frame[j, 0], p.strip_frame[j, 1], p.strip[j], p.strip_pose[j]
+        flow = strip[7], strip[8], strip[9]
+        flows = flow[0] != 0.0 or flow[1] != 0.0 or flow[2] != 0.0
         if law == 1 and not flows:
             continue
         if f != before:
             if before >= 0:
-                add_wrench_to_world(pose, before, v, 5, force, before)
-            before = f
-            for k in range(6):
-                v[4, k] = 0.0
-                v[5, k] = 0.0
+                add(force[before], coact(pose[before], total))
+            before, total = f, STILL
             if jets == 3:
-                twist_to_body(pose, f, eta, f, v, 4)
-        L = strip_pose[j]
-        wx, wy, wz, px, py, pz = v[4, 0], v[4, 1], v[4, 2], L[3, 0], L[3, 1], L[3, 2]
-        vx, vy, vz = v[4, 3] + wy * pz - wz * py, v[4, 4] + wz * px - wx * pz, v[4, 5] + wx * py - wy * px
-        for k in range(3):
-            v[1, k] = L[0, k] * wx + L[1, k] * wy + L[2, k] * wz
-            v[1, 3 + k] = L[0, k] * vx + L[1, k] * vy + L[2, k] * vz
-            v[2, k] = 0.0
+                twist = act_back(pose[f], six(eta[f]))
         if flows:
-            compose(pose, f, L, here, 0)
-            _flow(here, strip[j], v)
-        _wrench(law, strip[j], v)
-        F = v[3]
-        n0 = L[0, 0] * F[3] + L[0, 1] * F[4] + L[0, 2] * F[5]
-        n1 = L[1, 0] * F[3] + L[1, 1] * F[4] + L[1, 2] * F[5]
-        n2 = L[2, 0] * F[3] + L[2, 1] * F[4] + L[2, 2] * F[5]
-        v[5, 0] += L[0, 0] * F[0] + L[0, 1] * F[1] + L[0, 2] * F[2] + py * n2 - pz * n1
-        v[5, 1] += L[1, 0] * F[0] + L[1, 1] * F[1] + L[1, 2] * F[2] + pz * n0 - px * n2
-        v[5, 2] += L[2, 0] * F[0] + L[2, 1] * F[1] + L[2, 2] * F[2] + px * n1 - py * n0
-        v[5, 3] += n0
-        v[5, 4] += n1
-        v[5, 5] += n2
+            x, y, z = turn_back(pose[f], flow[0], flow[1], flow[2])
+            flow = turn_back(place, x, y, z)
+        total = plus(total, coact(place, _wrench(law, strip, act_back(place, twist), flow)))
     if before >= 0:
-        add_wrench_to_world(pose, before, v, 5, force, before)
+        add(force[before], coact(pose[before], total))
 
 
 @inner
-def _motion(here, eta, f, strip, jets, v):
-    """Twist of the strip in v[1] and flow in v[2, :3], in its axes; at rest (one jet) only the flow."""
-    for k in range(6):
-        v[1, k] = 0.0
-    if jets == 3:
-        twist_to_body(here, 0, eta, f, v, 1)
-    _flow(here, strip, v)
-
-
-@inner
-def _flow(here, strip, v):
-    """v[2, :3]: the flow in axes of the strip."""
-    for k in range(3):
-        v[2, k] = here[0, 0, k] * strip[7] + here[0, 1, k] * strip[8] + here[0, 2, k] * strip[9]
-
-
-@inner
-def _wrench(law, strip, v):
-    """v[3]: what the strip gives to the water beyond Kirchhoff's part, from v[1] and v[2]."""
-    wx, wy, wz, vx, vy, vz = v[1, 0], v[1, 1], v[1, 2], v[1, 3], v[1, 4], v[1, 5]
-    ux, uy, uz = v[2, 0], v[2, 1], v[2, 2]
+def _wrench(law, strip, twist, flow):
+    """What a strip gives to the water beyond Kirchhoff's part, from its twist and the flow in its axes."""
+    wx, wy, wz, vx, vy, vz = twist
+    ux, uy, uz = flow
     rx, ry, rz = vx - ux, vy - uy, vz - uz
     my, mz, ix = strip[4], strip[5], strip[6]
-    F = v[3]
     if law == 0:
         across = math.sqrt(ry * ry + rz * rz)
-        F[0] = strip[3] * abs(wx) * wx - (mz - my) * vy * vz
-        F[1] = mz * vx * vz - ix * wx * wz
-        F[2] = ix * wx * wy - my * vx * vy
-        F[3] = strip[0] * abs(rx) * rx + my * wz * vy - mz * wy * vz
-        F[4] = strip[1] * across * ry + my * (wz * vx - wx * vz) + mz * wx * vz
-        F[5] = strip[2] * across * rz + mz * (wx * vy - wy * vx) - my * wx * vy
-    elif law == 1:
-        F[0] = (mz - my) * (ry * rz - vy * vz)
-        F[1] = mz * (vx * vz - rx * rz)
-        F[2] = my * (rx * ry - vx * vy)
-        F[3] = my * wz * uy - mz * wy * uz
-        F[4] = my * (wz * ux - wx * uz) + mz * wx * uz
-        F[5] = mz * (wx * uy - wy * ux) - my * wx * uy
-    else:
-        F[0] = -rx * ix * wx
-        F[1] = 0.0
-        F[2] = 0.0
-        F[3] = 0.5 * (my * ry * ry + mz * rz * rz + ix * wx * wx)
-        F[4] = -rx * my * ry
-        F[5] = -rx * mz * rz
+        return (
+            strip[3] * abs(wx) * wx - (mz - my) * vy * vz,
+            mz * vx * vz - ix * wx * wz,
+            ix * wx * wy - my * vx * vy,
+            strip[0] * abs(rx) * rx + my * wz * vy - mz * wy * vz,
+            strip[1] * across * ry + my * (wz * vx - wx * vz) + mz * wx * vz,
+            strip[2] * across * rz + mz * (wx * vy - wy * vx) - my * wx * vy,
+        )
+    if law == 1:
+        return (
+            (mz - my) * (ry * rz - vy * vz),
+            mz * (vx * vz - rx * rz),
+            my * (rx * ry - vx * vy),
+            my * wz * uy - mz * wy * uz,
+            my * (wz * ux - wx * uz) + mz * wx * uz,
+            mz * (wx * uy - wy * ux) - my * wx * uy,
+        )
+    return -rx * ix * wx, 0.0, 0.0, 0.5 * (my * ry * ry + mz * rz * rz + ix * wx * wx), -rx * my * ry, -rx * mz * rz
 
 
 @inner
-def _slope(law, strip, v, A):
+def _slope(law, strip, twist, flow, A):
     """A (6, 9): variation of :func:`_wrench` with ω, v and u."""
-    wx, wy, wz, vx, vy, vz = v[1, 0], v[1, 1], v[1, 2], v[1, 3], v[1, 4], v[1, 5]
-    ux, uy, uz = v[2, 0], v[2, 1], v[2, 2]
+    wx, wy, wz, vx, vy, vz = twist
+    ux, uy, uz = flow
     rx, ry, rz = vx - ux, vy - uy, vz - uz
     my, mz, ix = strip[4], strip[5], strip[6]
     for i in range(6):
@@ -170,39 +135,35 @@ def _slope(law, strip, v, A):
 
 
 @inner
-def strip_tangent(strip_frame, strip_pose, strip, jets, pose, eta, B, v, here, A):
+def strip_tangent(robot, jets, pose, eta, B):
     """Add the variation of :func:`strip_residual` to the matrices of the frames; δu = u×ζ_ω."""
-    for j in range(strip_frame.shape[0]):
-        f, law = strip_frame[j, 0], strip_frame[j, 1]
-        flows = strip[j, 7] != 0.0 or strip[j, 8] != 0.0 or strip[j, 9] != 0.0
+    p, w = unpack(robot)
+    here, A = w.strip_pose[0], w.strip_slope
+    for j in range(p.strip_frame.shape[0]):
+        f, law, strip, twist = p.strip_frame[j, 0], p.strip_frame[j, 1], p.strip[j], STILL
+        flows = strip[7] != 0.0 or strip[8] != 0.0 or strip[9] != 0.0
         if (law == 1 or jets == 1) and not flows:
             continue
-        compose(pose, f, strip_pose[j], here, 0)
-        _motion(here, eta, f, strip[j], jets, v)
-        _slope(law, strip[j], v, A)
-        ux, uy, uz = v[2, 0], v[2, 1], v[2, 2]
-        b = B[f]
+        compose(pose, f, p.strip_pose[j], w.strip_pose, 0)
+        if jets == 3:
+            twist = act_back(here, six(eta[f]))
+        ux, uy, uz = turn_back(here, strip[7], strip[8], strip[9])
+        _slope(law, strip, twist, (ux, uy, uz), A)
         for k in range(6):
             # a unit twist of the world, in axes of the strip
-            for i in range(6):
-                v[4, i] = 1.0 if i == k else 0.0
-            twist_to_body(here, 0, v, 4, v, 5)
+            a = act_back(here, unit(k))
             if flows:
-                d0 = uy * v[5, 2] - uz * v[5, 1]
-                d1 = uz * v[5, 0] - ux * v[5, 2]
-                d2 = ux * v[5, 1] - uy * v[5, 0]
-                for i in range(6):
-                    v[6, i] = A[i, 6] * d0 + A[i, 7] * d1 + A[i, 8] * d2
-                    v[7, i] = 0.0
-                add_wrench_to_world(here, 0, v, 6, v, 7)
-                for i in range(6):
-                    b[i, k] += v[7, i]
+                x, y, z = uy * a[2] - uz * a[1], uz * a[0] - ux * a[2], ux * a[1] - uy * a[0]
+                add_column(B[f], k, coact(here, _by_flow(A, x, y, z)))
             if jets == 3:
-                for i in range(6):
-                    v[6, i] = 0.0
-                    v[7, i] = 0.0
-                    for c in range(6):
-                        v[6, i] += A[i, c] * v[5, c]
-                add_wrench_to_world(here, 0, v, 6, v, 7)
-                for i in range(6):
-                    b[i, 6 + k] += v[7, i]
+                add_column(B[f], 6 + k, coact(here, times(A, a)))
+
+
+@inner
+def _by_flow(A, x, y, z):
+    """Variation of the wrench when the flow varies so."""
+    return (
+        A[0, 6] * x + A[0, 7] * y + A[0, 8] * z, A[1, 6] * x + A[1, 7] * y + A[1, 8] * z,
+        A[2, 6] * x + A[2, 7] * y + A[2, 8] * z, A[3, 6] * x + A[3, 7] * y + A[3, 8] * z,
+        A[4, 6] * x + A[4, 7] * y + A[4, 8] * z, A[5, 6] * x + A[5, 7] * y + A[5, 8] * z,
+    )  # fmt: skip

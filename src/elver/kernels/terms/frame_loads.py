@@ -10,97 +10,99 @@ from __future__ import annotations
 
 import math
 
+from elver.kernels.algebra import (
+    act_back,
+    add,
+    add_column,
+    coact,
+    minus,
+    moved,
+    plus,
+    scaled,
+    six,
+    times,
+    unit,
+    velocity_at,
+)  # fmt: skip
 from elver.kernels.build.cache import inner
-from elver.kernels.tree.recursion import add_wrench_to_world, twist_to_body
+from elver.kernels.build.tables import unpack
 
-__all__ = ["frame_load_residual", "frame_load_tangent"]
+__all__ = ["frame_load_residual", "frame_load_tangent", "outside_residual", "outside_tangent"]
 
 
 @inner
-def frame_load_residual(slide_frame, slide, drag_frame, drag, user_frame, user_wrench, jets, pose, eta, force, v):
-    """Subtract these loads from the demand of their frames."""
-    if jets == 3:
-        for j in range(slide_frame.size):
-            f = slide_frame[j]
-            factor = _velocity(pose[f, 3], eta[f], slide[j], v[0])
-            p = pose[f, 3]
-            f0, f1, f2 = factor * v[0, 0], factor * v[0, 1], factor * v[0, 2]
-            force[f, 0] += p[1] * f2 - p[2] * f1
-            force[f, 1] += p[2] * f0 - p[0] * f2
-            force[f, 2] += p[0] * f1 - p[1] * f0
-            force[f, 3] += f0
-            force[f, 4] += f1
-            force[f, 5] += f2
-        for j in range(drag_frame.size):
-            f, b = drag_frame[j], drag[j]
-            twist_to_body(pose, f, eta, f, v, 0)
-            for i in range(6):
-                v[1, i] = 0.0
-                for k in range(6):
-                    v[1, i] += b[i, k] * v[0, k]
-            add_wrench_to_world(pose, f, v, 1, force, f)
-    for j in range(user_frame.size):
+def frame_load_residual(robot, pose, eta, force):
+    """Subtract friction and drag from the demand of frames with these poses and twists."""
+    p, _ = unpack(robot)
+    for j in range(p.slide_frame.size):
+        f = p.slide_frame[j]
+        x, y, z = velocity_at(pose[f, 3], six(eta[f]))
+        factor = _friction(p.slide[j], _speed(p.slide[j], x, y, z))
+        add(force[f], moved(pose[f, 3], (0.0, 0.0, 0.0, factor * x, factor * y, factor * z)))
+    for j in range(p.drag_frame.size):
+        f = p.drag_frame[j]
+        add(force[f], coact(pose[f], times(p.drag[j], act_back(pose[f], six(eta[f])))))
+
+
+@inner
+def outside_residual(robot):
+    """Subtract wrenches from outside."""
+    p, w = unpack(robot)
+    for j in range(p.user_frame.size):
+        f = p.user_frame[j]
+        add(w.force[f], coact(w.pose[f], minus(six(w.user_wrench[j]))))
+
+
+@inner
+def _speed(slide, x, y, z):
+    """√(v² + w²)."""
+    return math.sqrt(x * x + y * y + z * z + slide[2] * slide[2])
+
+
+@inner
+def _friction(slide, speed):
+    """Friction force per velocity."""
+    return slide[0] + slide[1] / speed
+
+
+@inner
+def frame_load_tangent(robot, pose, eta, B):
+    """Add the variation of :func:`frame_load_residual` with ζ' to the matrices of the frames."""
+    p, _ = unpack(robot)
+    for j in range(p.slide_frame.size):
+        f, slide = p.slide_frame[j], p.slide[j]
+        x, y, z = velocity_at(pose[f, 3], six(eta[f]))
+        speed = _speed(slide, x, y, z)
+        factor, bend = _friction(slide, speed), slide[1] / speed**3
         for k in range(6):
-            v[0, k] = -user_wrench[j, k]
-        add_wrench_to_world(pose, user_frame[j], v, 0, force, user_frame[j])
+            u, v, w = velocity_at(pose[f, 3], unit(k))
+            along = bend * (x * u + y * v + z * w)
+            push = 0.0, 0.0, 0.0, factor * u - along * x, factor * v - along * y, factor * w - along * z
+            add_column(B[f], 6 + k, moved(pose[f, 3], push))
+    for j in range(p.drag_frame.size):
+        f = p.drag_frame[j]
+        _add_in_world(1.0, p.drag[j], 0, pose[f], B[f], 6)
 
 
 @inner
-def _velocity(p, eta, slide, out):
-    """out[:3] = velocity of the origin, out[3] = √(v² + w²); returns the friction force per velocity."""
-    out[0] = eta[3] + eta[1] * p[2] - eta[2] * p[1]
-    out[1] = eta[4] + eta[2] * p[0] - eta[0] * p[2]
-    out[2] = eta[5] + eta[0] * p[1] - eta[1] * p[0]
-    out[3] = math.sqrt(out[0] ** 2 + out[1] ** 2 + out[2] ** 2 + slide[2] ** 2)
-    return slide[0] + slide[1] / out[3]
-
-
-@inner
-def frame_load_tangent(slide_frame, slide, drag_frame, drag, user_frame, user_tangent, jets, pose, eta, B, v):
-    """Add the variation of :func:`frame_load_residual` to the matrices of the frames."""
-    if jets == 3:
-        for j in range(slide_frame.size):
-            f = slide_frame[j]
-            p, b = pose[f, 3], B[f]
-            factor = _velocity(p, eta[f], slide[j], v[0])
-            bend = slide[j, 1] / v[0, 3] ** 3
-            for k in range(6):
-                # velocity of the origin in a unit twist
-                for i in range(6):
-                    v[1, i] = 1.0 if i == k else 0.0
-                v[2, 0] = v[1, 3] + v[1, 1] * p[2] - v[1, 2] * p[1]
-                v[2, 1] = v[1, 4] + v[1, 2] * p[0] - v[1, 0] * p[2]
-                v[2, 2] = v[1, 5] + v[1, 0] * p[1] - v[1, 1] * p[0]
-                along = bend * (v[0, 0] * v[2, 0] + v[0, 1] * v[2, 1] + v[0, 2] * v[2, 2])
-                f0 = factor * v[2, 0] - along * v[0, 0]
-                f1 = factor * v[2, 1] - along * v[0, 1]
-                f2 = factor * v[2, 2] - along * v[0, 2]
-                b[0, 6 + k] += p[1] * f2 - p[2] * f1
-                b[1, 6 + k] += p[2] * f0 - p[0] * f2
-                b[2, 6 + k] += p[0] * f1 - p[1] * f0
-                b[3, 6 + k] += f0
-                b[4, 6 + k] += f1
-                b[5, 6 + k] += f2
-        for j in range(drag_frame.size):
-            _add_in_world(1.0, drag[j], 0, pose, drag_frame[j], B, 6, v)
-    for j in range(user_frame.size):
-        _add_in_world(-1.0, user_tangent[j], 0, pose, user_frame[j], B, 0, v)
+def outside_tangent(robot, jets):
+    """Add the variation of :func:`outside_residual`."""
+    p, w = unpack(robot)
+    for j in range(p.user_frame.size):
+        f = p.user_frame[j]
+        _add_in_world(-1.0, w.user_tangent[j], 0, w.pose[f], w.stiffness[f], 0)
         if jets == 3:
-            _add_in_world(-1.0, user_tangent[j], 6, pose, user_frame[j], B, 6, v)
+            _add_in_world(-1.0, w.user_tangent[j], 6, w.pose[f], w.stiffness[f], 6)
 
 
 @inner
-def _add_in_world(sign, slope, first, pose, f, B, at, v):
-    """B[f, :, at : at+6] += sign times six columns of ``slope``, from axes of the frame to the world."""
+def _add_in_world(sign, slope, first, g, b, at):
+    """b[:, at : at+6] += sign times six columns of ``slope``, from axes of the frame to the world."""
     for k in range(6):
-        for i in range(6):
-            v[0, i] = 1.0 if i == k else 0.0
-        twist_to_body(pose, f, v, 0, v, 1)
-        for i in range(6):
-            v[2, i] = 0.0
-            v[3, i] = 0.0
-            for c in range(6):
-                v[2, i] += sign * slope[i, first + c] * v[1, c]
-        add_wrench_to_world(pose, f, v, 2, v, 3)
-        for i in range(6):
-            B[f, i, at + k] += v[3, i]
+        a = act_back(g, unit(k))
+        total = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for c in range(6):
+            d = first + c
+            one = slope[0, d], slope[1, d], slope[2, d], slope[3, d], slope[4, d], slope[5, d]
+            total = plus(total, scaled(sign * a[c], one))
+        add_column(b, at + k, coact(g, total))

@@ -71,11 +71,8 @@ def _moved(robot, base, f):
 @inner
 def _add_loads(robot, pose, eta, force):
     """force += what frames with these poses and twists give to their surroundings."""
-    p, w = unpack(robot)
-    frame_load_residual(
-        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame[:0], w.user_wrench, 3, pose, eta, force, w.vector
-    )
-    strip_residual(p.strip_frame, p.strip_pose, p.strip, 3, pose, eta, force, w.vector, w.strip_pose)
+    frame_load_residual(robot, pose, eta, force)
+    strip_residual(robot, 3, pose, eta, force)
 
 
 @kernel
@@ -123,19 +120,14 @@ def fold_slopes(robot, base):
 @kernel
 def slopes_at_start(robot, base, eta, out):
     """out[f, :, :6]: variation of F_n with the pose at the end of the step, for frames with such loads."""
-    p, w = unpack(robot)
+    _, w = unpack(robot)
     mean_twists(robot, base, w.node_start, eta)
     for f in range(out.shape[0]):
         for i in range(6):
             for k in range(12):
                 out[f, i, k] = 0.0
-    frame_load_tangent(
-        p.slide_frame, p.slide, p.drag_frame, p.drag, p.user_frame[:0], w.user_tangent, 3, w.node_start, eta, out,
-        w.vector,
-    )
-    strip_tangent(
-        p.strip_frame, p.strip_pose, p.strip, 3, w.node_start, eta, out, w.vector, w.strip_pose, w.strip_slope
-    )
+    frame_load_tangent(robot, w.node_start, eta, out)
+    strip_tangent(robot, 3, w.node_start, eta, out)
     for j in range(_count(robot)):
         f = _frame(robot, j)
         if f < 0:

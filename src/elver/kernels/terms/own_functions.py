@@ -21,9 +21,9 @@ so that its work is the change of its energy; where Δx is so small that roundin
 
 from __future__ import annotations
 
+from elver.kernels.algebra import act_back, put, six
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import call_own, unpack
-from elver.kernels.tree.recursion import twist_to_body
 
 __all__ = ["own_energies", "own_slopes", "own_stresses", "own_wrenches"]
 
@@ -183,7 +183,7 @@ def own_wrenches(robot, base, inputs, jets):
             for k in range(12):
                 slope[i, k] = 0.0
         if jets == 3:
-            twist_to_body(w.pose, f, w.eta, f, w.vector, 0)
+            put(w.vector[0], act_back(w.pose[f], six(w.eta[f])))
         parameters = p.pushed_parameters[p.pushed_first[j] :]
         check = call_own(p.pushed_address[j], g, w.vector[0], inputs[p.pushed_input[j]], parameters, wrench, slope)
         for i in range(6):

@@ -10,38 +10,38 @@ from __future__ import annotations
 
 import math
 
+from elver.kernels.algebra import add, add_column, minus, moved, scaled, six, unit, velocity_at
 from elver.kernels.build.cache import inner
+from elver.kernels.build.tables import unpack
 from elver.kernels.terms.closures import add_coad_matrix, add_path_row, couple_paths
 
-__all__ = ["span_couplings", "span_residual", "span_tangent"]
+__all__ = ["span_couplings", "span_residual", "span_tangent", "tension_of"]
 
 
 @inner
-def span_residual(
-    span_tendon, span_frame, span_point, tendon_input, tendon_factor, tendon_row, base, multipliers, inputs, pose,
-    ends, spans, length, force,
-):
-    """Rows of all spans as world wrenches per unit tension, lengths of spans per tendon, wrenches into ``force``."""
-    for t in range(tendon_input.size):
-        length[t] = 0.0
-    for j in range(span_tendon.size):
-        t = span_tendon[j]
-        length[t] += _line(span_frame[j], span_point[j], base, pose, ends, spans[j])
-        tension = _tension(t, tendon_input, tendon_factor, tendon_row, multipliers, inputs)
-        a, b = span_frame[j, 0], span_frame[j, 1]
-        for k in range(6):
-            if a >= 0:
-                force[a, k] -= tension * spans[j, k]
-            if b >= 0:
-                force[b, k] += tension * spans[j, k]
+def span_residual(robot, base, multipliers, inputs):
+    """Rows of all spans as world wrenches per unit tension, lengths of spans per tendon, wrenches into work.force."""
+    p, w = unpack(robot)
+    for t in range(p.tendon_input.size):
+        w.tendon_span[t] = 0.0
+    for j in range(p.span_tendon.size):
+        t = p.span_tendon[j]
+        w.tendon_span[t] += _line(p.span_frame[j], p.span_point[j], base, w.pose, w.closure_end, w.span[j])
+        pull = scaled(tension_of(robot, t, multipliers, inputs), six(w.span[j]))
+        a, b = p.span_frame[j, 0], p.span_frame[j, 1]
+        if a >= 0:
+            add(w.force[a], minus(pull))
+        if b >= 0:
+            add(w.force[b], pull)
 
 
 @inner
-def _tension(t, tendon_input, tendon_factor, tendon_row, multipliers, inputs):
+def tension_of(robot, t, multipliers, inputs):
     """Tension of a tendon: its multiplier, or its input."""
-    if tendon_row[t] >= 0:
-        return multipliers[tendon_row[t]]
-    return tendon_factor[t] * inputs[tendon_input[t]]
+    p, _ = unpack(robot)
+    if p.tendon_row[t] >= 0:
+        return multipliers[p.tendon_row[t]]
+    return p.tendon_factor[t] * inputs[p.tendon_input[t]]
 
 
 @inner
@@ -66,57 +66,42 @@ def _line(frames, points, base, pose, ends, row):
 
 
 @inner
-def span_tangent(
-    span_tendon, span_frame, span_point, tendon_input, tendon_factor, tendon_row, base, multipliers, inputs, pose,
-    ends, spans, v, K, stiffness,
-):
+def span_tangent(robot, base, multipliers, inputs):
     """K of every span, and its part in the matrices of its frames."""
-    for j in range(span_tendon.size):
-        length = _line(span_frame[j], span_point[j], base, pose, ends, spans[j])
-        tension = _tension(span_tendon[j], tendon_input, tendon_factor, tendon_row, multipliers, inputs)
-        k_j, a, b = K[j], ends[0, 3], ends[1, 3]
-        u0, u1, u2 = spans[j, 3], spans[j, 4], spans[j, 5]
+    p, w = unpack(robot)
+    for j in range(p.span_tendon.size):
+        length = _line(p.span_frame[j], p.span_point[j], base, w.pose, w.closure_end, w.span[j])
+        tension = tension_of(robot, p.span_tendon[j], multipliers, inputs)
+        K, a, b, u = w.span_stiffness[j], w.closure_end[0, 3], w.closure_end[1, 3], six(w.span[j])
+        for i in range(6):
+            for k in range(6):
+                K[i, k] = 0.0
         for k in range(6):
             # displacement of the first guide in a unit twist, across the line, times T/ℓ
-            for i in range(6):
-                v[0, i] = 1.0 if i == k else 0.0
-            x = v[0, 3] + v[0, 1] * a[2] - v[0, 2] * a[1]
-            y = v[0, 4] + v[0, 2] * a[0] - v[0, 0] * a[2]
-            z = v[0, 5] + v[0, 0] * a[1] - v[0, 1] * a[0]
-            along = u0 * x + u1 * y + u2 * z
-            x, y, z = tension / length * (x - along * u0), tension / length * (y - along * u1), tension / length * (
-                z - along * u2
-            )
-            k_j[0, k], k_j[1, k], k_j[2, k] = b[1] * z - b[2] * y, b[2] * x - b[0] * z, b[0] * y - b[1] * x
-            k_j[3, k], k_j[4, k], k_j[5, k] = x, y, z
+            x, y, z = velocity_at(a, unit(k))
+            along, pull = u[3] * x + u[4] * y + u[5] * z, tension / length
+            across = 0.0, 0.0, 0.0, pull * (x - along * u[3]), pull * (y - along * u[4]), pull * (z - along * u[5])
+            add_column(K, k, moved(b, across))
         for side in range(2):
-            f = span_frame[j, side]
+            f = p.span_frame[j, side]
             if f >= 0:
                 for i in range(6):
                     for k in range(6):
-                        stiffness[f, i, k] += k_j[i, k]
-        if span_frame[j, 0] >= 0:
-            for k in range(6):
-                v[0, k] = tension * spans[j, k]
-            add_coad_matrix(v[0], stiffness[span_frame[j, 0]])
+                        w.stiffness[f, i, k] += K[i, k]
+        if p.span_frame[j, 0] >= 0:
+            add_coad_matrix(scaled(tension, u), w.stiffness[p.span_frame[j, 0]])
 
 
 @inner
-def span_couplings(
-    size, span_tendon, span_slot, tendon_input, tendon_factor, tendon_row, multipliers, inputs, slot_path, path,
-    spans, K, saved, v, row, matrix,
-):
+def span_couplings(robot, multipliers, inputs):
     """Stiffness that couples the two paths of a span; rows and columns of cables of given length."""
-    for j in range(span_tendon.size):
-        t = span_tendon[j]
-        tension = _tension(t, tendon_input, tendon_factor, tendon_row, multipliers, inputs)
-        for k in range(6):
-            v[0, k] = tension * spans[j, k]
-        for side in range(2):
-            slot = span_slot[j, side]
-            if slot >= 0 and tendon_row[t] >= 0:
-                sign = 1.0 if side == 1 else -1.0
-                add_path_row(size + tendon_row[t], sign, spans[j], slot, slot_path, path, saved, matrix)
-        if span_slot[j, 0] >= 0 and span_slot[j, 1] >= 0:
-            couple_paths(span_slot[j, 1], span_slot[j, 0], 0, v[0], K[j], slot_path, path, saved, row, matrix)
-            couple_paths(span_slot[j, 0], span_slot[j, 1], 1, v[0], K[j], slot_path, path, saved, row, matrix)
+    p, w = unpack(robot)
+    for j in range(p.span_tendon.size):
+        t, a, b = p.span_tendon[j], p.span_slot[j, 0], p.span_slot[j, 1]
+        if p.tendon_row[t] >= 0:
+            add_path_row(robot, p.tendon_row[t], -1.0, w.span[j], a)
+            add_path_row(robot, p.tendon_row[t], 1.0, w.span[j], b)
+        if a >= 0 and b >= 0:
+            pull = scaled(tension_of(robot, t, multipliers, inputs), six(w.span[j]))
+            couple_paths(robot, b, a, 0, pull, w.span_stiffness[j])
+            couple_paths(robot, a, b, 1, pull, w.span_stiffness[j])

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from elver.kernels.algebra import act_turn, add, put, scaled, six
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
-from elver.kernels.tree.interval import columns, world_columns, world_map
+from elver.kernels.tree.interval import interval_columns
 from elver.kernels.tree.program import (
     COORDINATES,
     FIRST,
@@ -37,7 +37,7 @@ from elver.kernels.tree.program import (
     TURNING,
     Program,
 )  # fmt: skip
-from elver.kernels.tree.recursion import dual_stumpff, has_inertia, share
+from elver.kernels.tree.recursion import has_inertia, share
 from elver.kernels.tree.tangent import world_inertia
 
 __all__ = ["Sweep", "accelerations", "sweep_for"]
@@ -139,7 +139,7 @@ def _turn_column(g, psi, kept, c):
 def _columns(robot, out):
     """World columns of each interval, per coordinate of its segment."""
     p, w = unpack(robot)
-    segment, maps, column, local = p.segment, w.tangent_map, w.column, w.local
+    segment, local = p.segment, w.local
     for s in range(segment.shape[0]):
         start, first, count = segment[s, START], segment[s, FIRST], segment[s, COORDINATES]
         poly, strains = segment[s, POLYNOMIAL], p.active[s, 0]
@@ -152,11 +152,7 @@ def _columns(robot, out):
                     along = _turn_column(w.pose[before], r[last], r[r.shape[0] - 1], p.component[first + k])
                     put(z[k], scaled(share(phi[0], p.bend[i], k), along))
             elif segment[s, KIND] != OFFSET:
-                pair, beta, linear = p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly]
-                columns(moments, operations, pair, beta, linear, p.active[s], r, 1, column)
-                dual_stumpff(r, last, 1, w.stumpff, w.scalar)
-                world_map(w.pose, w.eta, w.acc, before, r, last, w.scalar, 1, maps)
-                world_columns(maps, column, last, strains * moments, 1, local)
+                interval_columns(robot, s, i, before, 1)
                 for k in range(count):
                     for c in range(6):
                         z[k, c] = 0.0

@@ -33,16 +33,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from elver.kernels.algebra import add_coad
+from elver.kernels.algebra import coad, put, scaled, six
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import OWN, own_slopes, unpack
 from elver.kernels.terms.strain_loads import coordinate_slope, is_none, point_slopes
 from elver.kernels.tree.border_of_step import take_border_of_step
 from elver.kernels.tree.front import unpack_front
-from elver.kernels.tree.interval import columns, curvature, world_columns, world_map
-from elver.kernels.tree.recursion import dual_stumpff, wrench_to_body
+from elver.kernels.tree.interval import curvature, interval_columns
+from elver.kernels.tree.program import PARENT, POLYNOMIAL, START
 from elver.kernels.tree.substitution import take_border, tie_spring
-from elver.kernels.tree.tangent import base_columns_in_world
+from elver.kernels.tree.tangent import base_columns_in_world, spread
 
 __all__ = ["home"]
 
@@ -57,7 +57,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
     p, w = unpack(robot)
     o, f = unpack_front(table)
     F, B, width = f.front, w.stiffness, 18 if jets == 3 else 6
-    tall, rates = 12 if jets == 2 else 6, 3 if jets == 3 else 1
+    tall = 12 if jets == 2 else 6
     smallest = np.inf
     f.nature[0], f.nature[1] = 0.0, np.inf
     has_slopes = jets > 0 and p.tendon_input.size + p.own_input.size > 0
@@ -77,7 +77,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
             p.segment[s, 0], p.segment[s, 1], p.segment[s, 2], p.segment[s, 4], p.segment[s, 5]
         )  # fmt: skip
         strains, top = p.active[s, 0], o.top[s]
-        moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
+        moments = p.poly_size[poly, 0]
         _clear(F, tall + top, width + top, f.live, top)
         for i in range(start + intervals - 1, start - 1, -1):
             _add_frame(B[i + 1], tall, width, F)
@@ -91,16 +91,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
                     w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
                     f.live, weights[0], tall, width, F,
                 )
-            _interval(
-                i, i if i > start else parent, moments, operations, p.poly_pair[poly], p.poly_beta[poly],
-                p.poly_linear[poly], p.active[s], rates, weights, w.register[i], w.pose, w.eta, w.acc, w.force,
-                w.column, w.scalar, w.stumpff, w.tangent_map, w.local, w.adjoint, w.column_adjoint, w.vector, w.hessian,
-                f.column[i, :, tall - 6 :], f.spread[i], f.turned,
-            )
-            if tall == 12:
-                for a in range(strains * moments):
-                    for k in range(6):
-                        f.column[i, a, k] = f.start[i, a, k]
+            _interval(robot, table, s, i, weights, jets)
             _pass(
                 F, tall, tall + top, width, width + top, strains, moments, weights[0], o.own[i], o.low[i], p.phi[i],
                 o.place, f.column[i], f.spread[i], w.hessian, f.turned, f.ahead, f.across,
@@ -137,7 +128,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
                 if tall == 12:
                     B[parent, r, 6 + c] += F[r, c]
     if p.free[0] == 1:
-        base_columns_in_world(w.pose, w.eta, base_columns, f.base_columns, f.base_columns[18:], w.vector)
+        base_columns_in_world(w.pose[0], six(w.eta[0]), base_columns, f.base_columns, f.base_columns[18:])
         if jets == 2 or jets == 0:
             _world_rows(w.force[0], jets, f.base_columns, B[0])
         found = _base_block(
@@ -218,30 +209,26 @@ def _add_slope(h, phi, bend, first, component, place, live, weight, tall, width,
 
 
 @inner
-def _interval(
-    i, before, moments, operations, pair, beta, linear, active, jets, weights, r, pose, eta, acc, force, column, dual,
-    cs, maps, z, bar, dbar, v, hessian, kept, spread, turned,
-):
-    """World columns of an interval: z into ``kept``, with weighted rates into ``spread``; Hessian; w₀ coad(z) F."""
-    last = 3 * (moments + operations - 1)
-    columns(moments, operations, pair, beta, linear, active, r, jets, column)
-    dual_stumpff(r, last, jets, cs, dual)
-    world_map(pose, eta, acc, before, r, last, dual, jets, maps)
-    world_columns(maps, column, last, active[0] * moments, jets, z)
-    wrench_to_body(pose, before, force, i + 1, v, 0)
-    curvature(moments, operations, pair, beta, linear, active, r, column, dual, cs, bar, dbar, v, hessian)
-    w0, w1, w2 = weights[0], weights[1], weights[2]
-    for a in range(active[0] * moments):
-        za, ua = z[a], spread[a]
-        for k in range(6):
-            kept[a, k] = za[0, k]
-            ua[k] = w0 * za[0, k]
-            turned[a, k] = 0.0
-        if jets == 3:
-            for k in range(6):
-                ua[6 + k] = w0 * za[1, k] + w1 * za[0, k]
-                ua[12 + k] = w0 * za[2, k] + 2.0 * w1 * za[1, k] + w2 * za[0, k]
-        add_coad(turned, a, w0, za, 0, force, i + 1)
+def _interval(robot, table, s, i, weights, jets):
+    """Columns z of an interval, with weighted rates into Front.spread; work.hessian; Front.turned = w₀ coad(z) F.
+
+    At both ends of a conserving step (jets 2) rows are those of its start, then those of its end.
+    """
+    p, w = unpack(robot)
+    _, f = unpack_front(table)
+    before, force = i if i > p.segment[s, START] else p.segment[s, PARENT], six(w.force[i + 1])
+    rates = 3 if jets == 3 else 1
+    interval_columns(robot, s, i, before, rates)
+    curvature(robot, s, i, before)
+    for a in range(p.active[s, 0] * p.poly_size[p.segment[s, POLYNOMIAL], 0]):
+        z, row = six(w.local[a, 0]), f.column[i, a]
+        if jets == 2:
+            put(row, six(f.start[i, a]))
+            put(row[6:], z)
+        else:
+            put(row, z)
+        spread(w.local[a], weights, rates, f.spread[i, a])
+        put(f.turned[a], scaled(weights[0], coad(z, force)))
 
 
 @inner

@@ -34,10 +34,7 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
     for k in range(residual.size):
         residual[k] = 0.0
     impose(p.imposed, inputs, jets, q)
-    registers(
-        p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, p.bend, q, jets,
-        w.register,
-    )
+    registers(robot, q, jets)
     forward(robot, base, twist, jets)
     backward(robot, inputs, jets)
     if asked == 2:
@@ -47,10 +44,7 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
         )
     if robot[0] != 0:
         more_residual(robot[0])(robot, base, multipliers, inputs, asked)
-    project(
-        offset, p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.phi, p.bend,
-        w.register, w.pose, w.force, w.adjoint, w.vector, w.scalar, w.stumpff, residual,
-    )
+    project(robot, w.register, w.pose, w.force, residual)
     strain_residual(
         offset, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop, p.rotor,
         p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi, p.point_bend, p.point_rest,

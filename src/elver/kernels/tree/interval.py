@@ -1,17 +1,30 @@
 """One interval of a segment: how its pose varies with the moments of its strain, to second order, with time rates.
 
-Twists are dual vectors ω + ε v; dual 3x3 matrices are pairs of real ones. :func:`columns` differentiates the Lie
-polynomial, :func:`world_map` and :func:`world_columns` bring ∂Ψ into world axes as the columns z with z' and z'', and
-:func:`curvature` finds F·∂z_b/∂α_a by reverse accumulation.
+Twists are dual vectors ω + ε v; dual 3x3 matrices are pairs of real ones. :func:`interval_columns` differentiates the
+Lie polynomial and brings ∂Ψ into world axes as the columns z with z' and z'', and :func:`curvature` finds F·∂z_b/∂α_a
+by reverse accumulation.
 """
 
 from __future__ import annotations
 
-from elver.kernels.algebra import add_coad
+from elver.kernels.algebra import add, bracket, coact_back, coad, minus, plus, put, scaled, six
 from elver.kernels.build.cache import inner
-from elver.kernels.tree.recursion import add_bracket_jet, add_tangent_transposed, dual_dot, reverse
+from elver.kernels.build.tables import unpack
+from elver.kernels.tree.program import POLYNOMIAL
+from elver.kernels.tree.recursion import (
+    STILL,
+    add_bracket_jet,
+    dual_at,
+    dual_product,
+    dual_scaled,
+    dual_stumpff,
+    dual_times,
+    flipped,
+    reverse,
+    tangent_transposed,
+)  # fmt: skip
 
-__all__ = ["add_hat", "columns", "curvature", "world_columns", "world_map"]
+__all__ = ["add_hat", "curvature", "interval_columns"]
 
 
 @inner("void(f8[:,::1], i8, i8, f8, f8, f8, f8)")
@@ -26,14 +39,46 @@ def add_hat(b, i, k, scale, x, y, z):
 
 
 @inner
-def columns(moments, operations, pair, beta, linear, active, r, jets, column):
-    """Variation of all registers of one interval with each moment of each free strain, with time rates."""
+def interval_columns(robot, s, i, before, jets):
+    """work.local = world columns z of interval i of segment s, which starts at frame ``before``, with two rates."""
+    p, w = unpack(robot)
+    poly, maps, column = p.segment[s, POLYNOMIAL], w.tangent_map, w.column
+    moments, psi = p.poly_size[poly, 0], w.register[i]
+    last = 3 * (moments + p.poly_size[poly, 1] - 1)
+    _vary(robot, s, psi, jets)
+    dual_stumpff(psi, last, jets, w.stumpff, w.scalar)
+    _tangent_map(psi, last, w.scalar, jets, maps)
+    _adjoint_map(w.pose[before], w.eta, w.acc, before, jets, maps)
+    for jet in range(jets):
+        for part in range(2):
+            for a in range(3):
+                for b in range(3):
+                    maps[6 + jet, part, a, b] = 0.0
+        for k in range(jet + 1):
+            factor = 2.0 if (jet == 2 and k == 1) else 1.0
+            _add_dual_product(maps[6 + jet], factor, maps[3 + k], maps[jet - k])
+    for a in range(p.active[s, 0] * moments):
+        z = w.local[a]
+        for jet in range(3):
+            put(z[jet], STILL)
+        for jet in range(jets):
+            for k in range(jet + 1):
+                factor = 2.0 if (jet == 2 and k == 1) else 1.0
+                _add_dual_apply(z, jet, factor, maps[6 + k], column[a], last + jet - k)
+
+
+@inner
+def _vary(robot, s, r, jets):
+    """work.column: variation of all registers of an interval with each moment of each free strain, with time rates."""
+    p, w = unpack(robot)
+    poly, active = p.segment[s, POLYNOMIAL], p.active[s]
+    moments, operations = p.poly_size[poly, 0], p.poly_size[poly, 1]
+    pair, beta, linear = p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly]
     for a in range(active[0] * moments):
-        d = column[a]
+        d = w.column[a]
         m, component = a % moments, active[1 + a // moments]
         for j in range(3 * (moments + operations)):
-            for k in range(6):
-                d[j, k] = 0.0
+            put(d[j], STILL)
         d[3 * m, component] = 1.0
         for o in range(operations):
             out = 3 * (moments + o)
@@ -41,8 +86,7 @@ def columns(moments, operations, pair, beta, linear, active, r, jets, column):
                 weight = linear[o, j]
                 if weight != 0.0 and (j == m or j >= moments):
                     for jet in range(jets):
-                        for k in range(6):
-                            d[out + jet, k] += weight * d[3 * j + jet, k]
+                        add(d[out + jet], scaled(weight, six(d[3 * j + jet])))
             if beta[o] != 0.0:
                 x, y = pair[o, 0], pair[o, 1]
                 if x == m or x >= moments:
@@ -52,9 +96,8 @@ def columns(moments, operations, pair, beta, linear, active, r, jets, column):
 
 
 @inner
-def world_map(pose, eta, acc, before, psi, last, c, jets, maps):
-    """W = Ad T(-Ψ) as a dual matrix with its two rates, in maps[6:9]."""
-    # T and its rates in maps[0:3]
+def _tangent_map(psi, last, c, jets, maps):
+    """T(-Ψ) as a dual matrix with its rates, in maps[0:3]."""
     for jet in range(jets):
         T = maps[jet]
         for part in range(2):
@@ -62,58 +105,35 @@ def world_map(pose, eta, acc, before, psi, last, c, jets, maps):
                 for b in range(3):
                     T[part, a, b] = 0.0
                 T[part, a, a] = c[jet, 0, part]
-    for jet in range(jets):
         for k in range(jet + 1):
             # binomial: (c Ψ)^(jet) = Σ C(jet, k) c^(k) Ψ^(jet-k)
             factor = 2.0 if (jet == 2 and k == 1) else 1.0
-            _add_dual_hat(maps[jet], factor * c[k, 1, 0], factor * c[k, 1, 1], psi, last + jet - k)
+            _add_dual_hat(T, factor * c[k, 1, 0], factor * c[k, 1, 1], psi, last + jet - k)
             for j in range(jet - k + 1):
-                inner = 2.0 if (jet - k == 2 and j == 1) else 1.0
-                _add_dual_outer(
-                    maps[jet],
-                    factor * inner * c[k, 2, 0],
-                    factor * inner * c[k, 2, 1],
-                    psi,
-                    last + j,
-                    last + jet - k - j,
-                )
-    # G = Ad and its rates in maps[3:6]
-    G = maps[3]
-    px, py, pz = pose[before, 3, 0], pose[before, 3, 1], pose[before, 3, 2]
-    for b in range(3):
-        for a in range(3):
-            G[0, a, b] = pose[before, a, b]
-        G[1, 0, b] = py * G[0, 2, b] - pz * G[0, 1, b]
-        G[1, 1, b] = pz * G[0, 0, b] - px * G[0, 2, b]
-        G[1, 2, b] = px * G[0, 1, b] - py * G[0, 0, b]
-    for jet in range(jets):
-        for part in range(2):
-            for a in range(3):
-                for b in range(3):
-                    maps[6 + jet, part, a, b] = 0.0
-                    if jet > 0:
-                        maps[3 + jet, part, a, b] = 0.0
-    if jets == 3:
-        _add_cross_matrix(maps[4], eta, before, maps[3])
-        _add_cross_matrix(maps[5], acc, before, maps[3])
-        _add_cross_matrix(maps[5], eta, before, maps[4])
-    for jet in range(jets):
-        for k in range(jet + 1):
-            factor = 2.0 if (jet == 2 and k == 1) else 1.0
-            _add_dual_product(maps[6 + jet], factor, maps[3 + k], maps[jet - k])
+                inside = 2.0 * factor if (jet - k == 2 and j == 1) else factor
+                _add_dual_outer(T, inside * c[k, 2, 0], inside * c[k, 2, 1], psi, last + j, last + jet - k - j)
 
 
 @inner
-def world_columns(maps, d, last, count, jets, z):
-    """Columns z = W ∂Ψ and their two rates in world axes."""
-    for a in range(count):
-        for jet in range(3):
-            for k in range(6):
-                z[a, jet, k] = 0.0
-        for jet in range(jets):
-            for k in range(jet + 1):
-                factor = 2.0 if (jet == 2 and k == 1) else 1.0
-                _add_dual_apply(z[a], jet, factor, maps[6 + k], d[a], last + jet - k)
+def _adjoint_map(g, eta, acc, before, jets, maps):
+    """Ad(g) of a frame that moves, as a dual matrix with its rates, in maps[3:6]."""
+    G = maps[3]
+    px, py, pz = g[3, 0], g[3, 1], g[3, 2]
+    for b in range(3):
+        for a in range(3):
+            G[0, a, b] = g[a, b]
+        G[1, 0, b] = py * G[0, 2, b] - pz * G[0, 1, b]
+        G[1, 1, b] = pz * G[0, 0, b] - px * G[0, 2, b]
+        G[1, 2, b] = px * G[0, 1, b] - py * G[0, 0, b]
+    if jets == 3:
+        for jet in range(1, 3):
+            for part in range(2):
+                for a in range(3):
+                    for b in range(3):
+                        maps[3 + jet, part, a, b] = 0.0
+        _add_cross_matrix(maps[4], eta, before, maps[3])
+        _add_cross_matrix(maps[5], acc, before, maps[3])
+        _add_cross_matrix(maps[5], eta, before, maps[4])
 
 
 @inner("void(f8[:,:,::1], f8, f8, f8[:,::1], i8)")
@@ -185,80 +205,65 @@ def _add_dual_apply(out, i, factor, A, x, j):
 
 
 @inner
-def curvature(moments, operations, pair, beta, linear, active, r, column, c, real_c, bar, dbar, v, hessian):
-    """hessian[a, b] = f · ∂(T(-Ψ)∂_bΨ)/∂α_a inside one interval, f = v[0], by reverse accumulation."""
-    registers = moments + operations
-    last = 3 * (registers - 1)
-    for j in range(registers):
-        for k in range(6):
-            bar[j, k] = 0.0
-    add_tangent_transposed(c, r, last, v, bar, registers - 1)
-    reverse(moments, operations, pair, beta, linear, r, bar)
-    f_real = r[last, 0] * v[0, 3] + r[last, 1] * v[0, 4] + r[last, 2] * v[0, 5]
-    f_dual = 0.0
-    for k in range(6):
-        f_dual += r[last, k] * v[0, k]
-    phi_e = 2.0 * (r[last, 0] * r[last, 3] + r[last, 1] * r[last, 4] + r[last, 2] * r[last, 5])
+def curvature(robot, s, i, before):
+    """work.hessian[b, a] = f · ∂(T(-Ψ)∂_bΨ)/∂α_a inside an interval, f the wrench beyond, by reverse accumulation.
+
+    Behind :func:`interval_columns`, for the same interval.
+    """
+    p, w = unpack(robot)
+    poly, active, r, bar, dbar = p.segment[s, POLYNOMIAL], p.active[s], w.register[i], w.adjoint, w.column_adjoint
+    moments = p.poly_size[poly, 0]
+    last = moments + p.poly_size[poly, 1] - 1
+    psi, f = six(r[3 * last]), flipped(coact_back(w.pose[before], six(w.force[i + 1])))
+    for j in range(last):
+        put(bar[j], STILL)
+    put(bar[last], flipped(tangent_transposed(w.scalar, psi, f)))
+    reverse(robot, s, r, bar)
     for b in range(active[0] * moments):
-        d = column[b]
-        for j in range(registers):
-            for k in range(6):
-                dbar[j, k] = 0.0
-        # variation of T(-Ψ)ᵀ f along L = dΨ: dc_1 f - dc_2 Ψ×f - c_2 L×f + dc_3 Ψ(Ψ·f) + c_3 (L(Ψ·f) + Ψ(L·f))
-        dot, dot_e = dual_dot(r, last, d, last)
-        rate, rate_e = 2.0 * dot, 2.0 * dot_e
-        for k in range(6):
-            v[1, k] = 0.0
-        add_coad(v, 1, 1.0, d, last, v, 0)
-        l_real = d[last, 0] * v[0, 3] + d[last, 1] * v[0, 4] + d[last, 2] * v[0, 5]
-        l_dual = 0.0
-        for k in range(6):
-            l_dual += d[last, k] * v[0, k]
-        # dual rates of c_1, c_2, c_3
-        for n in range(1, 4):
-            first = 0.5 * (n * real_c[n + 2] - real_c[n + 1])
-            p1 = 0.5 * ((n + 1) * real_c[n + 3] - real_c[n + 2])
-            r1 = 0.5 * ((n + 2) * real_c[n + 4] - real_c[n + 3])
-            second = 0.5 * (n * r1 - p1)
-            v[2, n - 1] = first * rate
-            v[3, n - 1] = first * rate_e + second * phi_e * rate
-        along = v[2, 2] * f_real + c[0, 2, 0] * l_real
-        along_e = v[2, 2] * f_dual + v[3, 2] * f_real + c[0, 2, 0] * l_dual + c[0, 2, 1] * l_real
-        turn = c[0, 2, 0] * f_real
-        turn_e = c[0, 2, 0] * f_dual + c[0, 2, 1] * f_real
-        out = registers - 1
-        for k in range(3):
-            dbar[out, k] = (
-                v[2, 0] * v[0, k]
-                + v[3, 0] * v[0, 3 + k]
-                - v[2, 1] * v[15, k]
-                - v[3, 1] * v[15, 3 + k]
-                - c[0, 1, 0] * v[1, k]
-                - c[0, 1, 1] * v[1, 3 + k]
-                + along * r[last, 3 + k]
-                + along_e * r[last, k]
-                + turn * d[last, 3 + k]
-                + turn_e * d[last, k]
-            )
-            dbar[out, 3 + k] = (
-                v[2, 0] * v[0, 3 + k]
-                - v[2, 1] * v[15, 3 + k]
-                - c[0, 1, 0] * v[1, 3 + k]
-                + along * r[last, k]
-                + turn * d[last, k]
-            )
-        for o in range(operations - 1, -1, -1):
-            out = moments + o
-            for j in range(out):
-                weight = linear[o, j]
-                if weight != 0.0:
-                    for k in range(6):
-                        dbar[j, k] += weight * dbar[out, k]
-            if beta[o] != 0.0:
-                x, y = pair[o, 0], pair[o, 1]
-                add_coad(dbar, x, beta[o], r, 3 * y, dbar, out)
-                add_coad(dbar, x, beta[o], d, 3 * y, bar, out)
-                add_coad(dbar, y, -beta[o], r, 3 * x, dbar, out)
-                add_coad(dbar, y, -beta[o], d, 3 * x, bar, out)
+        d = w.column[b]
+        for j in range(last):
+            put(dbar[j], STILL)
+        put(dbar[last], flipped(_transposed_slope(w.scalar, w.stumpff, psi, six(d[3 * last]), f)))
+        _reverse_slope(robot, s, r, d)
         for a in range(active[0] * moments):
-            hessian[b, a] = dbar[a % moments, active[1 + a // moments]]
+            w.hessian[b, a] = dbar[a % moments, active[1 + a // moments]]
+
+
+@inner
+def _transposed_slope(c, real, psi, d, f):
+    """Variation of T(-Ψ)ᵀ f along d: dc_1 f - dc_2 [Ψ, f] - c_2 [d, f] + dc_3 Ψ(Ψ·f) + c_3 (d(Ψ·f) + Ψ(d·f))."""
+    square, along, c3 = dual_product(psi, psi), dual_product(psi, f), dual_at(c, 0, 2)
+    rate = dual_times((2.0, 0.0), dual_product(psi, d))
+    first, second = _stumpff_rate(real, 1, rate, square), _stumpff_rate(real, 2, rate, square)
+    turned = plus(dual_scaled(second, bracket(psi, f)), dual_scaled(dual_at(c, 0, 1), bracket(d, f)))
+    moves, stays = dual_times(_stumpff_rate(real, 3, rate, square), along), dual_times(c3, dual_product(d, f))
+    on_psi = dual_scaled((moves[0] + stays[0], moves[1] + stays[1]), psi)
+    return plus(plus(dual_scaled(first, f), minus(turned)), plus(on_psi, dual_scaled(dual_times(c3, along), d)))
+
+
+@inner
+def _stumpff_rate(c, n, rate, square):
+    """Variation of the dual c_n with its argument, which is ``square`` and varies by ``rate``; c the real c_0 … c_9."""
+    first = 0.5 * (n * c[n + 2] - c[n + 1])
+    p1 = 0.5 * ((n + 1) * c[n + 3] - c[n + 2])
+    r1 = 0.5 * ((n + 2) * c[n + 4] - c[n + 3])
+    second = 0.5 * (n * r1 - p1)
+    return first * rate[0], first * rate[1] + second * square[1] * rate[0]
+
+
+@inner
+def _reverse_slope(robot, s, r, d):
+    """Variation of :func:`reverse` with the registers, which vary by d: from the last of work.column_adjoint down."""
+    p, w = unpack(robot)
+    poly, bar, dbar = p.segment[s, POLYNOMIAL], w.adjoint, w.column_adjoint
+    moments, pair, beta, linear = p.poly_size[poly, 0], p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly]
+    for o in range(p.poly_size[poly, 1] - 1, -1, -1):
+        now, out = six(bar[moments + o]), six(dbar[moments + o])
+        for j in range(moments + o):
+            weight = linear[o, j]
+            if weight != 0.0:
+                add(dbar[j], scaled(weight, out))
+        if beta[o] != 0.0:
+            x, y = 3 * pair[o, 0], 3 * pair[o, 1]
+            add(dbar[pair[o, 0]], scaled(beta[o], plus(coad(six(r[y]), out), coad(six(d[y]), now))))
+            add(dbar[pair[o, 1]], scaled(-beta[o], plus(coad(six(r[x]), out), coad(six(d[x]), now))))

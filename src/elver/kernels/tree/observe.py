@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from elver.kernels.build.cache import kernel
+from elver.kernels.algebra import act_back, coact, dot, moved, plus, put, six, times, velocity_at
+from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import OWN, own_energies, unpack
 from elver.kernels.terms.spans import span_residual
 from elver.kernels.terms.strain_loads import beyond, tendon_lengths
-from elver.kernels.tree.recursion import add_wrench_to_world, first_moment, forward, registers, twist_to_body
+from elver.kernels.tree.recursion import STILL, first_moment, forward, registers
 
 __all__ = ["observe"]
 
@@ -23,69 +24,77 @@ def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation
     :func:`elver.kernels.tree.evaluate.evaluate_residual`, with time first; the multipliers do not matter.
     """
     p, w = unpack(robot)
-    v = w.vector
     for t in range(base.shape[0]):
-        registers(
-            p.segment, p.component, p.poly_size, p.poly_pair, p.poly_beta, p.poly_linear, p.rest, p.phi, p.bend,
-            q[t], jets, w.register,
-        )
+        registers(robot, q[t], jets)
         forward(robot, base[t], twist[t], jets)
         scale = 1.0
         if p.gravity_input[0] >= 0:
             scale = inputs[t, p.gravity_input[0]]
-        kinetic = 0.0
-        height = 0.0
-        for k in range(6):
-            v[4, k] = 0.0
-        for f in range(w.pose.shape[0]):
-            M = p.inertia[f]
-            twist_to_body(w.pose, f, w.eta, f, v, 2)
-            for i in range(6):
-                v[3, i] = 0.0
-                for k in range(6):
-                    v[3, i] += M[i, k] * v[2, k]
-                kinetic += 0.5 * v[3, i] * v[2, i]
-            add_wrench_to_world(w.pose, f, v, 3, v, 4)
-            spin, x = w.eta[f], w.pose[f, 3]
-            velocity[t, f, 3] = spin[3] + spin[1] * x[2] - spin[2] * x[1]
-            velocity[t, f, 4] = spin[4] + spin[2] * x[0] - spin[0] * x[2]
-            velocity[t, f, 5] = spin[5] + spin[0] * x[1] - spin[1] * x[0]
-            for i in range(3):
-                velocity[t, f, i] = spin[i]
-                position[t, f, i] = base[t, 3, i] + w.pose[f, 3, i]
-                for k in range(3):
-                    rotation[t, f, i, k] = w.pose[f, i, k]
-            moment = first_moment(w.pose, f, p.weight[f])
-            for i in range(3):
-                height -= p.gravity[i] * (p.weight[f, 0] * base[t, 3, i] + moment[i])
-        elastic = 0.0
-        for b in range(p.block.shape[0]):
-            first, count = p.block[b, 0], p.block[b, 1]
-            for i in range(first, first + count):
-                kinetic += 0.5 * p.rotor[i] * q[t, 1, i] ** 2
-                x = q[t, 0, i] - p.spring_rest[i]
-                for k in range(p.law[i, 0], p.law[i, 1]):
-                    change = q[t, 0, first + k] - p.spring_rest[first + k]
-                    elastic += 0.5 * x * p.K_elastic[i, k - p.law[i, 0]] * change
-                if p.stop[i, 2] != 0.0:
-                    elastic += 0.5 * p.stop[i, 2] * beyond(q[t, 0, i], p.stop[i]) ** 2
+        _show_frames(robot, base[t], position[t], rotation[t], velocity[t])
+        total, kinetic, height = _of_frames(robot, base[t])
+        put(momentum[t], moved(base[t, 3], total))
+        elastic = _elastic_energy(robot, q[t])
         if p.own_input.size > 0:
             elastic += own_energies(robot[OWN + 2])(robot, q[t], inputs[t])
+        for i in range(p.component.size):
+            kinetic += 0.5 * p.rotor[i] * q[t, 1, i] ** 2
         energy[t, 0] = kinetic
         energy[t, 1] = elastic
         energy[t, 2] = scale * height
         energy[t, 3] = height
-        for k in range(6):
-            momentum[t, k] = v[4, k]
-        momentum[t, 0] += base[t, 3, 1] * v[4, 5] - base[t, 3, 2] * v[4, 4]
-        momentum[t, 1] += base[t, 3, 2] * v[4, 3] - base[t, 3, 0] * v[4, 5]
-        momentum[t, 2] += base[t, 3, 0] * v[4, 4] - base[t, 3, 1] * v[4, 3]
         if length.shape[1] > 0:
-            span_residual(
-                p.span_tendon, p.span_frame, p.span_point, p.tendon_input, p.tendon_factor, p.tendon_row, base[t],
-                multipliers, inputs[t], w.pose, w.closure_end, w.span, w.tendon_span, w.force,
-            )
+            span_residual(robot, base[t], multipliers, inputs[t])
             tendon_lengths(
                 p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_reach,
-                p.tendon_path, p.tendon_weight, q[t], v, w.tendon_span, length[t],
+                p.tendon_path, p.tendon_weight, q[t], w.vector, w.tendon_span, length[t],
             )
+
+
+@inner
+def _show_frames(robot, base, position, rotation, velocity):
+    """Poses of all frames in the world, and their spins and velocities."""
+    _, w = unpack(robot)
+    for f in range(w.pose.shape[0]):
+        g, twist, out = w.pose[f], six(w.eta[f]), velocity[f]
+        out[0], out[1], out[2] = twist[0], twist[1], twist[2]
+        out[3], out[4], out[5] = velocity_at(g[3], twist)
+        for i in range(3):
+            position[f, i] = base[3, i] + g[3, i]
+            for k in range(3):
+                rotation[f, i, k] = g[i, k]
+
+
+@inner
+def _of_frames(robot, base):
+    """Momentum about the base point, kinetic energy, and energy in gravity at the scale 1."""
+    p, w = unpack(robot)
+    total, kinetic, height = STILL, 0.0, 0.0
+    for f in range(w.pose.shape[0]):
+        g = w.pose[f]
+        twist = act_back(g, six(w.eta[f]))
+        own = times(p.inertia[f], twist)
+        kinetic += 0.5 * dot(own, twist)
+        total = plus(total, coact(g, own))
+        x, y, z = first_moment(w.pose, f, p.weight[f])
+        mass = p.weight[f, 0]
+        height -= p.gravity[0] * (mass * base[3, 0] + x)
+        height -= p.gravity[1] * (mass * base[3, 1] + y)
+        height -= p.gravity[2] * (mass * base[3, 2] + z)
+    return total, kinetic, height
+
+
+@inner
+def _elastic_energy(robot, q):
+    """Energy of springs, laws that are linear, and stops."""
+    p, _ = unpack(robot)
+    elastic = 0.0
+    for b in range(p.block.shape[0]):
+        first, count = p.block[b, 0], p.block[b, 1]
+        for i in range(first, first + count):
+            x = q[0, i] - p.spring_rest[i]
+            for k in range(p.law[i, 0], p.law[i, 1]):
+                change = q[0, first + k] - p.spring_rest[first + k]
+                elastic += 0.5 * x * p.K_elastic[i, k - p.law[i, 0]] * change
+            if p.stop[i, 2] != 0.0:
+                elastic += 0.5 * p.stop[i, 2] * beyond(q[0, i], p.stop[i]) ** 2
+    return elastic

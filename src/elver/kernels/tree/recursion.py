@@ -12,8 +12,6 @@ from elver.kernels.algebra import (
     act_back,
     act_turn,
     add,
-    add_bracket,
-    add_coad,
     bracket,
     coact,
     coact_back,
@@ -30,31 +28,16 @@ from elver.kernels.algebra import (
 )  # fmt: skip
 from elver.kernels.build.cache import inner
 from elver.kernels.build.tables import unpack
-from elver.kernels.tree.program import INTERVALS, KIND, OFFSET, PARENT, POLYNOMIAL, START, TURNING
+from elver.kernels.tree.program import COORDINATES, FIRST, INTERVALS, KIND, OFFSET, PARENT, POLYNOMIAL, START, TURNING
 
 __all__ = [
-    "add_bracket_jet",
-    "add_tangent_transposed",
-    "add_wrench_to_world",
-    "backward",
-    "compose",
-    "dual_dot",
-    "dual_stumpff",
-    "first_moment",
-    "forward",
-    "has_inertia",
-    "inertia_wrench",
-    "project",
-    "registers",
-    "reverse",
-    "share",
-    "to_world",
-    "twist_to_body",
-    "wrench_to_body",
-]
+    "STILL", "add_bracket_jet", "backward", "compose", "dual_at", "dual_product", "dual_scaled", "dual_stumpff",
+    "dual_times", "first_moment", "flipped", "forward", "has_inertia", "inertia_wrench", "project", "registers",
+    "reverse", "share", "tangent_transposed",
+]  # fmt: skip
 
 
-_STILL = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+STILL = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 
 
 # Forward pass -----------------------------------------------------------------------------------------------
@@ -92,7 +75,7 @@ def forward(robot, base, twist, jets):
                 else:
                     _real_stumpff(psi, last, w.stumpff)
                     _advance_pose(pose, before, after, psi, last, w.stumpff)
-                    rate, curve = _STILL, _STILL
+                    rate, curve = STILL, STILL
                 # η += Ad y,  η' += Ad y' + [η_before, Ad y]
                 nearer = six(eta[before])
                 put(eta[after], plus(nearer, rate))
@@ -111,8 +94,8 @@ def _start(base, twist, jets, pose, eta, acc):
         put(eta, act(pose, six(twist[0])))
         put(acc, act(pose, six(twist[1])))
     else:
-        put(eta, _STILL)
-        put(acc, _STILL)
+        put(eta, STILL)
+        put(acc, STILL)
 
 
 @inner
@@ -123,24 +106,24 @@ def _bend(psi, psi1, psi2, c):
     along, along1 = dual_product(a, b), dual_product(a, d)
     spread = dual_product(b, b)
     along1 = along1[0] + spread[0], along1[1] + spread[1]
-    c1, c2, c3 = _pair(c, 0, 0), _pair(c, 0, 1), _pair(c, 0, 2)
-    r1, r2, r3 = _pair(c, 1, 0), _pair(c, 1, 1), _pair(c, 1, 2)
-    most = _times_dual(c3, along)
-    rest = _times_dual(c3, along1)
-    more = _times_dual(r3, along)
+    c1, c2, c3 = dual_at(c, 0, 0), dual_at(c, 0, 1), dual_at(c, 0, 2)
+    r1, r2, r3 = dual_at(c, 1, 0), dual_at(c, 1, 1), dual_at(c, 1, 2)
+    most = dual_times(c3, along)
+    rest = dual_times(c3, along1)
+    more = dual_times(r3, along)
     rate = plus(plus(dual_scaled(c1, b), dual_scaled(c2, turn)), dual_scaled(most, a))
     curve = plus(plus(dual_scaled(c1, d), dual_scaled(r1, b)), plus(dual_scaled(c2, turn1), dual_scaled(r2, turn)))
     return rate, plus(curve, plus(dual_scaled(most, b), dual_scaled((rest[0] + more[0], rest[1] + more[1]), a)))
 
 
 @inner
-def _pair(c, jet, n):
+def dual_at(c, jet, n):
     """Dual c_{n+1} of :func:`dual_stumpff`, or a rate of it."""
     return c[jet, n, 0], c[jet, n, 1]
 
 
 @inner
-def _times_dual(a, b):
+def dual_times(a, b):
     """Product of two dual numbers."""
     return a[0] * b[0], a[0] * b[1] + a[1] * b[0]
 
@@ -189,7 +172,7 @@ def _turn(psi, last, jets, c, g, after):
         after[i, 2] = c0 * d + c1 * (a * y - b * x) + along * z
         after[3, i] = g[3, i]
     if jets != 3:
-        return _STILL, _STILL
+        return STILL, STILL
     x1, y1, z1 = psi[last + 1, 0], psi[last + 1, 1], psi[last + 1, 2]
     x2, y2, z2 = psi[last + 2, 0], psi[last + 2, 1], psi[last + 2, 2]
     d = x * x1 + y * y1 + z * z1
@@ -238,39 +221,35 @@ def share(phi, bend, k):
 
 
 @inner
-def registers(
-    segment, component, poly_size, poly_pair, poly_beta, poly_linear, rest, moment_phi, bend, q, jets, register
-):
+def registers(robot, q, jets):
     """Moments of the strain and the Lie polynomial, with time rates, for every interval."""
+    p, w = unpack(robot)
+    segment, component = p.segment, p.component
     for s in range(segment.shape[0]):
-        first, poly = segment[s, 3], segment[s, 5]
-        if segment[s, 9] == 0:
+        first, poly, kind = segment[s, FIRST], segment[s, POLYNOMIAL], segment[s, KIND]
+        if kind == OFFSET:
             continue
-        if segment[s, 9] == 1:
-            # Ψ is the only moment, the angles themselves
-            for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
-                phi, r0, r1, r2 = moment_phi[i, 0], register[i, 0], register[i, 1], register[i, 2]
+        for i in range(segment[s, START], segment[s, START] + segment[s, INTERVALS]):
+            r, bend = w.register[i], p.bend[i]
+            if kind == TURNING:
+                # Ψ is the only moment, the angles themselves
+                angles, rates, curves = r[0], r[1], r[2]
                 for c in range(3):
-                    r0[c], r1[c], r2[c] = 0.0, 0.0, 0.0
-                for k in range(first, first + segment[s, 4]):
-                    c, factor = component[k], share(phi, bend[i], k - first)
-                    r0[c] += factor * q[0, k]
+                    angles[c], rates[c], curves[c] = 0.0, 0.0, 0.0
+                for k in range(segment[s, COORDINATES]):
+                    c, factor = component[first + k], share(p.phi[i, 0], bend, k)
+                    angles[c] += factor * q[0, first + k]
                     if jets == 3:
-                        r1[c] += factor * q[1, k]
-                        r2[c] += factor * q[2, k]
-            continue
-        moments, operations = poly_size[poly, 0], poly_size[poly, 1]
-        pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
-        for i in range(segment[s, 1], segment[s, 1] + segment[s, 2]):
-            r = register[i]
-            for m in range(moments):
-                phi = moment_phi[i, m]
-                for c in range(6):
-                    r[3 * m, c] = rest[i, m, c]
-                    r[3 * m + 1, c] = 0.0
-                    r[3 * m + 2, c] = 0.0
+                        rates[c] += factor * q[1, first + k]
+                        curves[c] += factor * q[2, first + k]
+                continue
+            for m in range(p.poly_size[poly, 0]):
+                phi = p.phi[i, m]
+                put(r[3 * m], six(p.rest[i, m]))
+                put(r[3 * m + 1], STILL)
+                put(r[3 * m + 2], STILL)
                 for slot in range(6):
-                    low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
+                    low, high, shift = bend[3 * slot], bend[3 * slot + 1], bend[3 * slot + 2]
                     if low < high:
                         c = component[first + low]
                         for jet in range(jets):
@@ -278,57 +257,47 @@ def registers(
                             for k in range(low, high):
                                 total += phi[k - shift] * q[jet, first + k]
                             r[3 * m + jet, c] += total
-            for o in range(operations):
-                out = 3 * (moments + o)
+            _combine(p.poly_size[poly], p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly], jets, r)
+
+
+@inner
+def _combine(size, pair, beta, linear, jets, r):
+    """Registers of the Lie polynomial, from its moments on."""
+    for o in range(size[1]):
+        out = size[0] + o
+        for jet in range(jets):
+            put(r[3 * out + jet], STILL)
+        for j in range(out):
+            weight = linear[o, j]
+            if weight != 0.0:
                 for jet in range(jets):
-                    for c in range(6):
-                        r[out + jet, c] = 0.0
-                for j in range(moments + o):
-                    weight = linear[o, j]
-                    if weight != 0.0:
-                        for jet in range(jets):
-                            for c in range(6):
-                                r[out + jet, c] += weight * r[3 * j + jet, c]
-                if beta[o] != 0.0:
-                    add_bracket_jet(r, out, beta[o], r, 3 * pair[o, 0], r, 3 * pair[o, 1], jets)
+                    add(r[3 * out + jet], scaled(weight, six(r[3 * j + jet])))
+        if beta[o] != 0.0:
+            add_bracket_jet(r, 3 * out, beta[o], r, 3 * pair[o, 0], r, 3 * pair[o, 1], jets)
 
 
-@inner("void(f8[:,::1], i8, f8, f8[:,::1], i8, f8[:,::1], i8, i8)")
+@inner
 def add_bracket_jet(out, i, scale, a, j, b, k, jets):
     """out[i : i+jets] += scale [a, b] with its time rates."""
-    add_bracket(out, i, scale, a, j, b, k)
+    a0, b0 = scaled(scale, six(a[j])), six(b[k])
+    add(out[i], bracket(a0, b0))
     if jets == 3:
-        add_bracket(out, i + 1, scale, a, j + 1, b, k)
-        add_bracket(out, i + 1, scale, a, j, b, k + 1)
-        add_bracket(out, i + 2, scale, a, j + 2, b, k)
-        add_bracket(out, i + 2, 2.0 * scale, a, j + 1, b, k + 1)
-        add_bracket(out, i + 2, scale, a, j, b, k + 2)
-
-
-@inner("UniTuple(f8, 2)(f8[:,::1], i8, f8[:,::1], i8)")
-def dual_dot(a, j, b, k):
-    """Dual scalar product of two twists: (ω·ω, ω·v + v·ω)."""
-    real = a[j, 0] * b[k, 0] + a[j, 1] * b[k, 1] + a[j, 2] * b[k, 2]
-    dual = (
-        a[j, 0] * b[k, 3]
-        + a[j, 1] * b[k, 4]
-        + a[j, 2] * b[k, 5]
-        + a[j, 3] * b[k, 0]
-        + a[j, 4] * b[k, 1]
-        + a[j, 5] * b[k, 2]
-    )
-    return real, dual
+        a1, a2, b1, b2 = scaled(scale, six(a[j + 1])), scaled(scale, six(a[j + 2])), six(b[k + 1]), six(b[k + 2])
+        add(out[i + 1], plus(bracket(a1, b0), bracket(a0, b1)))
+        add(out[i + 2], plus(plus(bracket(a2, b0), scaled(2.0, bracket(a1, b1))), bracket(a0, b2)))
 
 
 @inner("void(f8[:,::1], i8, i8, f8[::1], f8[:,:,::1])")
 def dual_stumpff(psi, row, jets, c, out):
     """Dual c_1, c_2, c_3 of Ψ·Ψ with rates into ``out``; real c_0 … c_9 into ``c``."""
-    phi, phi_e = dual_dot(psi, row, psi, row)
+    now = six(psi[row])
+    phi, phi_e = dual_product(now, now)
     stumpff(phi, c)
     if jets == 3:
-        a, a_e = dual_dot(psi, row, psi, row + 1)
-        b, b_e = dual_dot(psi, row, psi, row + 2)
-        d, d_e = dual_dot(psi, row + 1, psi, row + 1)
+        speed = six(psi[row + 1])
+        a, a_e = dual_product(now, speed)
+        b, b_e = dual_product(now, six(psi[row + 2]))
+        d, d_e = dual_product(speed, speed)
         rate, rate_e = 2.0 * a, 2.0 * a_e
         curve, curve_e = 2.0 * (b + d), 2.0 * (b_e + d_e)
     else:
@@ -375,59 +344,6 @@ def _advance_pose(pose, before, after, psi, row, c):
         pose[after, 3, i] = pose[before, 3, i] + a * d0 + b * d1 + d * d2
 
 
-@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def to_world(pose, f, a, j, out, i):
-    """out[i] = Ad(pose f) a[j] for a twist."""
-    for r in range(3):
-        out[i, r] = pose[f, r, 0] * a[j, 0] + pose[f, r, 1] * a[j, 1] + pose[f, r, 2] * a[j, 2]
-        out[i, 3 + r] = pose[f, r, 0] * a[j, 3] + pose[f, r, 1] * a[j, 4] + pose[f, r, 2] * a[j, 5]
-    px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
-    out[i, 3] += py * out[i, 2] - pz * out[i, 1]
-    out[i, 4] += pz * out[i, 0] - px * out[i, 2]
-    out[i, 5] += px * out[i, 1] - py * out[i, 0]
-
-
-@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def twist_to_body(pose, f, a, j, out, i):
-    """out[i] = Ad(pose f)⁻¹ a[j] for a twist in world axes."""
-    px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
-    w0, w1, w2 = a[j, 0], a[j, 1], a[j, 2]
-    v0 = a[j, 3] + w1 * pz - w2 * py
-    v1 = a[j, 4] + w2 * px - w0 * pz
-    v2 = a[j, 5] + w0 * py - w1 * px
-    for r in range(3):
-        out[i, r] = pose[f, 0, r] * w0 + pose[f, 1, r] * w1 + pose[f, 2, r] * w2
-        out[i, 3 + r] = pose[f, 0, r] * v0 + pose[f, 1, r] * v1 + pose[f, 2, r] * v2
-
-
-@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def wrench_to_body(pose, f, a, j, out, i):
-    """out[i] = Ad(pose f)ᵀ a[j] for a wrench in world axes."""
-    px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
-    n0, n1, n2 = a[j, 3], a[j, 4], a[j, 5]
-    c0 = a[j, 0] - py * n2 + pz * n1
-    c1 = a[j, 1] - pz * n0 + px * n2
-    c2 = a[j, 2] - px * n1 + py * n0
-    for r in range(3):
-        out[i, r] = pose[f, 0, r] * c0 + pose[f, 1, r] * c1 + pose[f, 2, r] * c2
-        out[i, 3 + r] = pose[f, 0, r] * n0 + pose[f, 1, r] * n1 + pose[f, 2, r] * n2
-
-
-@inner("void(f8[:,:,::1], i8, f8[:,::1], i8, f8[:,::1], i8)")
-def add_wrench_to_world(pose, f, a, j, out, i):
-    """out[i] += coAd(pose f) a[j] for a wrench in the axes of frame f."""
-    n0 = pose[f, 0, 0] * a[j, 3] + pose[f, 0, 1] * a[j, 4] + pose[f, 0, 2] * a[j, 5]
-    n1 = pose[f, 1, 0] * a[j, 3] + pose[f, 1, 1] * a[j, 4] + pose[f, 1, 2] * a[j, 5]
-    n2 = pose[f, 2, 0] * a[j, 3] + pose[f, 2, 1] * a[j, 4] + pose[f, 2, 2] * a[j, 5]
-    px, py, pz = pose[f, 3, 0], pose[f, 3, 1], pose[f, 3, 2]
-    out[i, 0] += pose[f, 0, 0] * a[j, 0] + pose[f, 0, 1] * a[j, 1] + pose[f, 0, 2] * a[j, 2] + py * n2 - pz * n1
-    out[i, 1] += pose[f, 1, 0] * a[j, 0] + pose[f, 1, 1] * a[j, 1] + pose[f, 1, 2] * a[j, 2] + pz * n0 - px * n2
-    out[i, 2] += pose[f, 2, 0] * a[j, 0] + pose[f, 2, 1] * a[j, 1] + pose[f, 2, 2] * a[j, 2] + px * n1 - py * n0
-    out[i, 3] += n0
-    out[i, 4] += n1
-    out[i, 5] += n2
-
-
 # Backward pass ----------------------------------------------------------------------------------------------
 
 
@@ -463,7 +379,7 @@ def backward(robot, inputs, jets):
     gx, gy, gz = scale * p.gravity[0], scale * p.gravity[1], scale * p.gravity[2]
     falls = gx != 0.0 or gy != 0.0 or gz != 0.0
     for f in range(force.shape[0]):
-        g, M, demand = pose[f], p.inertia[f], _STILL
+        g, M, demand = pose[f], p.inertia[f], STILL
         if jets == 3 and has_inertia(M):
             demand = coact(g, inertia_wrench(M, act_back(g, six(w.eta[f])), act_back(g, six(w.acc[f]))))
         if falls:
@@ -488,89 +404,73 @@ def inertia_wrench(M, twist, rate):
 
 
 @inner
-def project(
-    offset, segment, component, poly_size, poly_pair, poly_beta, poly_linear, moment_phi, bend, register, pose, force,
-    bar, v, c, cs, residual,
-):
-    """Sum the wrenches from the tips to the base and project them on the coordinates, into ``residual``.
+def project(robot, register, pose, force, out):
+    """Sum the wrenches from the tips to the base and add their work on the coordinates, at these registers and poses.
 
     Each interval projects by reverse accumulation through T(-Ψ) and the Lie polynomial: no columns are formed.
     """
+    p, w = unpack(robot)
+    segment, component, bar = p.segment, p.component, w.adjoint
+    offset = 6 * p.free[0]
     for s in range(segment.shape[0] - 1, -1, -1):
-        parent, start, intervals = segment[s, 0], segment[s, 1], segment[s, 2]
-        first, poly, kind = segment[s, 3], segment[s, 5], segment[s, 9]
-        moments, operations = poly_size[poly, 0], poly_size[poly, 1]
-        pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
-        last = 3 * (moments + operations - 1)
-        for i in range(start + intervals - 1, start - 1, -1):
+        start, first, kind = segment[s, START], offset + segment[s, FIRST], segment[s, KIND]
+        moments, operations = p.poly_size[segment[s, POLYNOMIAL], 0], p.poly_size[segment[s, POLYNOMIAL], 1]
+        last = moments + operations - 1
+        for i in range(start + segment[s, INTERVALS] - 1, start - 1, -1):
             before = i
             if i == start:
-                before = parent
-            r = register[i]
-            if kind == 1:
-                phi = moment_phi[i, 0]
-                moments_of = _turn_transposed(r, last, r[r.shape[0] - 1], couple_back(pose[before], six(force[i + 1])))
-                for k in range(segment[s, 4]):
-                    residual[offset + first + k] += share(phi, bend[i], k) * moments_of[component[first + k]]
-            elif kind == 2:
-                wrench_to_body(pose, before, force, i + 1, v, 0)
-                dual_stumpff(r, last, 1, cs, c)
-                for j in range(moments + operations):
-                    for k in range(6):
-                        bar[j, k] = 0.0
-                add_tangent_transposed(c, r, last, v, bar, moments + operations - 1)
-                reverse(moments, operations, pair, beta, linear, r, bar)
+                before = segment[s, PARENT]
+            r, bend, g, f = register[i], p.bend[i], pose[before], six(force[i + 1])
+            if kind == TURNING:
+                couple = _turn_transposed(r, 3 * last, r[r.shape[0] - 1], couple_back(g, f))
+                for k in range(segment[s, COORDINATES]):
+                    out[first + k] += share(p.phi[i, 0], bend, k) * couple[component[first - offset + k]]
+            elif kind != OFFSET:
+                dual_stumpff(r, 3 * last, 1, w.stumpff, w.scalar)
+                for j in range(last):
+                    put(bar[j], STILL)
+                put(bar[last], flipped(tangent_transposed(w.scalar, six(r[3 * last]), flipped(coact_back(g, f)))))
+                reverse(robot, s, r, bar)
                 for m in range(moments):
-                    phi = moment_phi[i, m]
+                    phi = p.phi[i, m]
                     for slot in range(6):
-                        low, high, shift = bend[i, 3 * slot], bend[i, 3 * slot + 1], bend[i, 3 * slot + 2]
+                        low, high, shift = bend[3 * slot], bend[3 * slot + 1], bend[3 * slot + 2]
                         if low < high:
-                            value = bar[m, component[first + low]]
+                            value = bar[m, component[first - offset + low]]
                             for k in range(low, high):
-                                residual[offset + first + k] += phi[k - shift] * value
-            add(force[before], six(force[i + 1]))
+                                out[first + k] += phi[k - shift] * value
+            add(force[before], f)
     if offset > 0:
-        add(residual, coact_back(pose[0], six(force[0])))
+        add(out, coact_back(pose[0], six(force[0])))
 
 
 @inner
-def add_tangent_transposed(c, r, last, v, bar, out):
-    """bar[out] += T(-Ψ)ᵀ f = c_1 f - c_2 coad(Ψ) f + c_3 Ψ (Ψ·f), all dual, for the wrench f = v[0].
-
-    Leaves coad(Ψ) f in v[15].
-    """
-    for k in range(6):
-        v[15, k] = 0.0
-    add_coad(v, 15, 1.0, r, last, v, 0)
-    real = r[last, 0] * v[0, 3] + r[last, 1] * v[0, 4] + r[last, 2] * v[0, 5]
-    dual = 0.0
-    for k in range(6):
-        dual += r[last, k] * v[0, k]
-    along = c[0, 2, 0] * real
-    along_e = c[0, 2, 0] * dual + c[0, 2, 1] * real
-    for k in range(3):
-        bar[out, k] += (
-            c[0, 0, 0] * v[0, k]
-            + c[0, 0, 1] * v[0, 3 + k]
-            - c[0, 1, 0] * v[15, k]
-            - c[0, 1, 1] * v[15, 3 + k]
-            + along * r[last, 3 + k]
-            + along_e * r[last, k]
-        )
-        bar[out, 3 + k] += c[0, 0, 0] * v[0, 3 + k] - c[0, 1, 0] * v[15, 3 + k] + along * r[last, k]
+def flipped(a):
+    """A wrench (couple; force) as the dual vector force + ε couple, on which coad acts as the bracket; and back."""
+    return a[3], a[4], a[5], a[0], a[1], a[2]
 
 
 @inner
-def reverse(moments, operations, pair, beta, linear, r, bar):
-    """Adjoint of the Lie polynomial: from the last register of ``bar`` down to the moments."""
-    for o in range(operations - 1, -1, -1):
-        out = moments + o
-        for j in range(out):
+def tangent_transposed(c, psi, f):
+    """T(-Ψ)ᵀ f = c_1 f - c_2 [Ψ, f] + c_3 Ψ (Ψ·f) of a dual force, with dual c of :func:`dual_stumpff`."""
+    c1, c2, c3 = dual_at(c, 0, 0), dual_at(c, 0, 1), dual_at(c, 0, 2)
+    turned, along = dual_scaled(c2, bracket(psi, f)), dual_times(c3, dual_product(psi, f))
+    return plus(dual_scaled(c1, f), plus(minus(turned), dual_scaled(along, psi)))
+
+
+@inner
+def reverse(robot, s, r, bar):
+    """Adjoint of the Lie polynomial of a segment: from the last register of ``bar`` down to the moments."""
+    p, _ = unpack(robot)
+    poly = p.segment[s, POLYNOMIAL]
+    moments, pair, beta, linear = p.poly_size[poly, 0], p.poly_pair[poly], p.poly_beta[poly], p.poly_linear[poly]
+    for o in range(p.poly_size[poly, 1] - 1, -1, -1):
+        out = six(bar[moments + o])
+        for j in range(moments + o):
             weight = linear[o, j]
             if weight != 0.0:
-                for k in range(6):
-                    bar[j, k] += weight * bar[out, k]
+                add(bar[j], scaled(weight, out))
         if beta[o] != 0.0:
             a, b = pair[o, 0], pair[o, 1]
-            add_coad(bar, a, beta[o], r, 3 * b, bar, out)
-            add_coad(bar, b, -beta[o], r, 3 * a, bar, out)
+            add(bar[a], scaled(beta[o], coad(six(r[3 * b]), out)))
+            add(bar[b], scaled(-beta[o], coad(six(r[3 * a]), out)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from elver.kernels.algebra import lu_factor, lu_solve
+from elver.kernels.algebra import lu_factor, lu_solve, scaled, six
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
 from elver.kernels.terms.closures import add_coad_matrix, closure_is_active
@@ -321,8 +321,7 @@ def _couple(a, b, W, amount, K, S, v):
             S[6 * b + i, 6 * a + k] -= K[i, k]
             S[6 * a + i, 6 * b + k] -= K[i, k]
         v[i, 0], v[i, 1], v[i, 2], v[i, 3], v[i, 4], v[i, 5] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        v[6, i] = amount * W[i]
-    add_coad_matrix(v[6], v)
+    add_coad_matrix(scaled(amount, six(W)), v)
     for i in range(6):
         for k in range(6):
             S[6 * a + i, 6 * b + k] -= v[i, k]

@@ -20,15 +20,16 @@ The readable twin of this module is :mod:`elver.kernels.twin.tree`.
 
 from __future__ import annotations
 
-from elver.kernels.algebra import add_bracket, add_coad
+from elver.kernels.algebra import act, add, add_column, bracket, coad, plus, scaled, six, unit
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import OWN, couplings, more_frames, own_slopes, unpack
 from elver.kernels.terms.strain_loads import point_slopes, strain_tangent
-from elver.kernels.tree.interval import add_hat, columns, curvature, world_columns, world_map
+from elver.kernels.tree.interval import add_hat, curvature, interval_columns
 from elver.kernels.tree.nodal import is_rigid, nodal_tangent
-from elver.kernels.tree.recursion import dual_stumpff, first_moment, has_inertia, to_world, wrench_to_body
+from elver.kernels.tree.program import COORDINATES, INTERVALS, PARENT, PATH, PATH_START, POLYNOMIAL, SLOT, START
+from elver.kernels.tree.recursion import STILL, first_moment, has_inertia
 
-__all__ = ["base_columns_in_world", "evaluate_frames", "evaluate_matrix", "tangent_backward", "world_inertia"]
+__all__ = ["base_columns_in_world", "evaluate_frames", "evaluate_matrix", "spread", "world_inertia"]
 
 
 @inner("UniTuple(f8, 9)(f8[:,::1], i8, i8, f8[:,:,::1], i8)")
@@ -96,80 +97,73 @@ def world_inertia(M, pose, f, b, c):
 
 
 @inner
-def tangent_backward(
-    inertia, weight, gravity, gravity_input, load_frame, load_input, load_follows, load_wrench, inputs, jets,
-    pose, eta, B, v,
-):
+def _own_slopes(robot, inputs, jets):
     """Matrices [K D M] of each frame: variation of its demanded wrench with (ζ, ζ', ζ''), not yet summed."""
+    p, w = unpack(robot)
     scale = 1.0
-    if gravity_input[0] >= 0:
-        scale = inputs[gravity_input[0]]
-    gx, gy, gz = scale * gravity[0], scale * gravity[1], scale * gravity[2]
-    for f in range(B.shape[0]):
-        b = B[f]
+    if p.gravity_input[0] >= 0:
+        scale = inputs[p.gravity_input[0]]
+    gx, gy, gz = scale * p.gravity[0], scale * p.gravity[1], scale * p.gravity[2]
+    for f in range(w.stiffness.shape[0]):
+        b, weight = w.stiffness[f], p.weight[f]
         for i in range(6):
             for k in range(18):
                 b[i, k] = 0.0
-        if weight[f, 0] != 0.0 or weight[f, 1] != 0.0 or weight[f, 2] != 0.0 or weight[f, 3] != 0.0:
-            # Weight: K = -[x̂ γ̂, 0; m γ̂, 0] with the first moment x, and x̂ γ̂ = γ xᵀ - (x·γ) 1
-            x, y, z = first_moment(pose, f, weight[f])
-            dot = x * gx + y * gy + z * gz
-            b[0, 0] -= gx * x - dot
-            b[0, 1] -= gx * y
-            b[0, 2] -= gx * z
-            b[1, 0] -= gy * x
-            b[1, 1] -= gy * y - dot
-            b[1, 2] -= gy * z
-            b[2, 0] -= gz * x
-            b[2, 1] -= gz * y
-            b[2, 2] -= gz * z - dot
-            add_hat(b, 3, 0, -weight[f, 0], gx, gy, gz)
-        if not has_inertia(inertia[f]):
-            continue
-        world_inertia(inertia[f], pose, f, b, 12)
-        if jets == 3:
-            # D = -( M ad(η) + ad(η)ᵀ M + adT(M η) )
-            e = eta[f]
-            wx, wy, wz, vx, vy, vz = e[0], e[1], e[2], e[3], e[4], e[5]
-            for i in range(6):
-                a0, a1, a2 = b[i, 12], b[i, 13], b[i, 14]
-                h0, h1, h2 = b[i, 15], b[i, 16], b[i, 17]
-                v[0, i] = a0 * wx + a1 * wy + a2 * wz + h0 * vx + h1 * vy + h2 * vz
-                d0 = a1 * wz - a2 * wy + h1 * vz - h2 * vy
-                d1 = a2 * wx - a0 * wz + h2 * vx - h0 * vz
-                d2 = a0 * wy - a1 * wx + h0 * vy - h1 * vx
-                d3, d4, d5 = h1 * wz - h2 * wy, h2 * wx - h0 * wz, h0 * wy - h1 * wx
-                # row i of M ad(η), and by symmetry column i of ad(η)ᵀ M
-                b[i, 6] -= d0
-                b[i, 7] -= d1
-                b[i, 8] -= d2
-                b[i, 9] -= d3
-                b[i, 10] -= d4
-                b[i, 11] -= d5
-                b[0, 6 + i] -= d0
-                b[1, 6 + i] -= d1
-                b[2, 6 + i] -= d2
-                b[3, 6 + i] -= d3
-                b[4, 6 + i] -= d4
-                b[5, 6 + i] -= d5
-            cx, cy, cz, nx, ny, nz = v[0, 0], v[0, 1], v[0, 2], v[0, 3], v[0, 4], v[0, 5]
-            add_hat(b, 0, 6, -1.0, cx, cy, cz)
-            add_hat(b, 0, 9, -1.0, nx, ny, nz)
-            add_hat(b, 3, 6, -1.0, nx, ny, nz)
-    for j in range(load_frame.size):
-        if load_follows[j] == 0:
+        if weight[0] != 0.0 or weight[1] != 0.0 or weight[2] != 0.0 or weight[3] != 0.0:
+            # K = -[x̂ γ̂, 0; m γ̂, 0] with the first moment x
+            x, y, z = first_moment(w.pose, f, weight)
+            _add_hats(b, -1.0, x, y, z, gx, gy, gz)
+            add_hat(b, 3, 0, -weight[0], gx, gy, gz)
+        if has_inertia(p.inertia[f]):
+            world_inertia(p.inertia[f], w.pose, f, b, 12)
+            if jets == 3:
+                _add_inertia_rates(six(w.eta[f]), b)
+    for j in range(p.load_frame.size):
+        if p.load_follows[j] == 0:
             # dead load: K = -(ĉ + p̂ f̂ ; f̂) on the rotation
-            f = load_frame[j]
-            amount = inputs[load_input[j]]
-            w = load_wrench[j]
-            b, p = B[f], pose[f, 3]
-            add_hat(b, 0, 0, -amount, w[0], w[1], w[2])
-            add_hat(b, 3, 0, -amount, w[3], w[4], w[5])
-            along = p[0] * w[3] + p[1] * w[4] + p[2] * w[5]
-            for i in range(3):
-                b[i, i] += amount * along
-                for k in range(3):
-                    b[i, k] -= amount * w[3 + i] * p[k]
+            f, load = p.load_frame[j], scaled(-inputs[p.load_input[j]], six(p.load_wrench[j]))
+            b, x = w.stiffness[f], w.pose[f, 3]
+            add_hat(b, 0, 0, 1.0, load[0], load[1], load[2])
+            add_hat(b, 3, 0, 1.0, load[3], load[4], load[5])
+            _add_hats(b, 1.0, x[0], x[1], x[2], load[3], load[4], load[5])
+
+
+@inner
+def _add_hats(b, scale, x, y, z, u, v, w):
+    """b[:3, :3] += scale x̂ û = scale (u xᵀ - (x·u) 1)."""
+    dot = x * u + y * v + z * w
+    b[0, 0] += scale * (u * x - dot)
+    b[0, 1] += scale * u * y
+    b[0, 2] += scale * u * z
+    b[1, 0] += scale * v * x
+    b[1, 1] += scale * (v * y - dot)
+    b[1, 2] += scale * v * z
+    b[2, 0] += scale * w * x
+    b[2, 1] += scale * w * y
+    b[2, 2] += scale * (w * z - dot)
+
+
+@inner
+def _add_inertia_rates(eta, b):
+    """D = -( M ad(η) + ad(η)ᵀ M + adT(M η) ) with the M that [K D M] holds."""
+    wx, wy, wz, vx, vy, vz = eta
+    momentum = STILL
+    for i in range(6):
+        a0, a1, a2 = b[i, 12], b[i, 13], b[i, 14]
+        h0, h1, h2 = b[i, 15], b[i, 16], b[i, 17]
+        momentum = plus(momentum, scaled(eta[i], (a0, a1, a2, h0, h1, h2)))
+        # row i of M ad(η), and by symmetry column i of ad(η)ᵀ M
+        d = (
+            a2 * wy - a1 * wz + h2 * vy - h1 * vz, a0 * wz - a2 * wx + h0 * vz - h2 * vx,
+            a1 * wx - a0 * wy + h1 * vx - h0 * vy, h2 * wy - h1 * wz, h0 * wz - h2 * wx, h1 * wx - h0 * wy,
+        )  # fmt: skip
+        for k in range(6):
+            b[i, 6 + k] += d[k]
+        add_column(b, 6 + i, d)
+    cx, cy, cz, nx, ny, nz = momentum
+    add_hat(b, 0, 6, -1.0, cx, cy, cz)
+    add_hat(b, 0, 9, -1.0, nx, ny, nz)
+    add_hat(b, 3, 6, -1.0, nx, ny, nz)
 
 
 @kernel
@@ -180,18 +174,14 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
     wrenches are in the work of ``robot``.
     """
     p, w = unpack(robot)
-    pose, eta, B, v = w.pose, w.eta, w.stiffness, w.vector
     over_step = jets == 2
     if over_step:
         jets = 1
-    tangent_backward(
-        p.inertia, p.weight, p.gravity, p.gravity_input, p.load_frame, p.load_input, p.load_follows, p.load_wrench,
-        inputs, jets, pose, eta, B, v,
-    )
+    _own_slopes(robot, inputs, jets)
     if over_step:
         nodal_tangent(
-            p.inertia, w.node_step, w.node_start, w.node_rate, pose, w.node_end, w.node_shift, w.node_wrench,
-            w.node_slope, B,
+            p.inertia, w.node_step, w.node_start, w.node_rate, w.pose, w.node_end, w.node_shift, w.node_wrench,
+            w.node_slope, w.stiffness,
         )
     if robot[1] != 0:
         more_frames(robot[1])(robot, base, multipliers, inputs, 2 if over_step else jets)
@@ -206,133 +196,28 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
     (δζ, δη, δη') of the base per unknown of it.
     """
     p, w = unpack(robot)
-    matrix = w.matrix
-    segment, active, poly_size, moment_phi = p.segment, p.active, p.poly_size, p.phi
-    poly_pair, poly_beta, poly_linear, paths, frame_slot = p.poly_pair, p.poly_beta, p.poly_linear, p.path, p.frame_slot
-    register, pose, eta, acc, force, B = w.register, w.pose, w.eta, w.acc, w.force, w.stiffness
-    column, z, hessian, u, y, U, rows = w.column, w.local, w.hessian, w.combined, w.reaction, w.prefix, w.prefix_row
-    row, bar, dbar, v, dual, cs, maps = (
-        w.row, w.adjoint, w.column_adjoint, w.vector, w.scalar, w.stumpff, w.tangent_map
-    )  # fmt: skip
-    own_rows, own_columns = w.own_rows, w.own_columns
-    offset = 6 * p.free[0]
+    matrix, offset, width = w.matrix, 6 * p.free[0], 6 * jets
     if w.saved.shape[0] == 0:
         return  # without its arrays, no matrix
     for i in range(matrix.shape[0]):
         for k in range(matrix.shape[1]):
             matrix[i, k] = 0.0
-    width = 6 * jets
-    w0, w1, w2 = weights[0], weights[1], weights[2]
-    # Suffix sums
-    for s in range(segment.shape[0] - 1, -1, -1):
-        start = segment[s, 1]
-        for i in range(start + segment[s, 2] - 1, start - 1, -1):
-            before = i
-            if i == start:
-                before = segment[s, 0]
-            for a in range(6):
-                for k in range(width):
-                    B[before, a, k] += B[i + 1, a, k]
+    _sum_home(robot, width)
     if offset > 0:
-        base_columns_in_world(pose, eta, base_columns, U, rows, v)
+        base_columns_in_world(w.pose[0], six(w.eta[0]), base_columns, w.prefix, w.prefix_row)
         for a in range(6):
             for k in range(6):
-                v[0, k] = rows[k, a]
-            _row_product(v[0], B[0], U, width, 6, matrix[a])
-    _save(U, rows, offset, w.saved[0])
-    for s in range(segment.shape[0]):
-        poly, count, path_start, size = segment[s, 5], segment[s, 4], segment[s, 7], segment[s, 8]
-        first = size - count
-        moments, operations = poly_size[poly, 0], poly_size[poly, 1]
-        pair, beta, linear = poly_pair[poly], poly_beta[poly], poly_linear[poly]
-        start, strains = segment[s, 1], active[s, 0]
-        _load(w.saved[segment[s, 6]], first, size, U, rows)
-        for k in range(count):
-            for c in range(size):
-                own_rows[k, c] = 0.0
-                own_columns[k, c] = 0.0
-        for i in range(start, start + segment[s, 2]):
-            before = i
-            if i == start:
-                before = segment[s, 0]
-            if strains > 0:
-                r, phis, bend, b = register[i], moment_phi[i], p.bend[i], B[i + 1]
-                last = 3 * (moments + operations - 1)
-                columns(moments, operations, pair, beta, linear, active[s], r, jets, column)
-                dual_stumpff(r, last, jets, cs, dual)
-                world_map(pose, eta, acc, before, r, last, dual, jets, maps)
-                world_columns(maps, column, last, strains * moments, jets, z)
-                wrench_to_body(pose, before, force, i + 1, v, 0)
-                curvature(
-                    moments, operations, pair, beta, linear, active[s], r, column, dual, cs, bar, dbar, v, hessian
-                )
-                for a in range(strains * moments):
-                    za, ua, ya = z[a], u[a], y[a]
-                    for k in range(6):
-                        ua[k] = w0 * za[0, k]
-                    if jets == 3:
-                        for k in range(6):
-                            ua[6 + k] = w0 * za[1, k] + w1 * za[0, k]
-                            ua[12 + k] = w0 * za[2, k] + 2.0 * w1 * za[1, k] + w2 * za[0, k]
-                    for k in range(6):
-                        total = 0.0
-                        for c in range(width):
-                            total += b[k, c] * ua[c]
-                        ya[k] = total
-                    add_coad(y, a, w0, za, 0, force, i + 1)
-                # columns of this interval in the rows of everything nearer to the base
-                for slot in range(strains):
-                    for k in range(bend[3 * slot], bend[3 * slot + 1]):
-                        target, at = own_columns[k], k - bend[3 * slot + 2]
-                        for c in range(6):
-                            value = 0.0
-                            for m in range(moments):
-                                value += phis[m, at] * y[slot * moments + m, c]
-                            source = rows[c]
-                            for j in range(size):
-                                target[j] += value * source[j]
-                # now this interval joins the prefix
-                for slot in range(strains):
-                    low, high, shift = bend[3 * slot], bend[3 * slot + 1], bend[3 * slot + 2]
-                    for m in range(moments):
-                        phi, ua, za = phis[m], u[slot * moments + m], z[slot * moments + m]
-                        for c in range(width):
-                            target = U[c]
-                            for k in range(low, high):
-                                target[first + k] += ua[c] * phi[k - shift]
-                        for c in range(6):
-                            target = rows[c]
-                            for k in range(low, high):
-                                target[first + k] += za[0, c] * phi[k - shift]
-                # rows of this interval: everything nearer, and itself
-                for a in range(strains * moments):
-                    m, slot = a % moments, a // moments
-                    for k in range(size):
-                        row[k] = 0.0
-                    _row_product(z[a, 0], b, U, width, size, row)
-                    for other in range(strains):
-                        for k in range(bend[3 * other], bend[3 * other + 1]):
-                            total, at = 0.0, k - bend[3 * other + 2]
-                            for j in range(moments):
-                                total += phis[j, at] * hessian[a, other * moments + j]
-                            row[first + k] += w0 * total
-                    for k in range(bend[3 * slot], bend[3 * slot + 1]):
-                        value, out = phis[m, k - bend[3 * slot + 2]], own_rows[k]
-                        for c in range(size):
-                            out[c] += value * row[c]
-            if frame_slot[i + 1] >= 0:
-                _save(U, rows, size, w.saved[frame_slot[i + 1]])
-        for k in range(count):
-            me = paths[path_start + first + k]
-            for c in range(size):
-                other = paths[path_start + c]
-                matrix[me, other] += own_rows[k, c]
-                matrix[other, me] += own_columns[k, c]
+                w.row[k] = w.prefix_row[k, a]
+            _row_product(w.row, w.stiffness[0], w.prefix, width, 6, matrix[a])
+    _save(w.prefix, w.prefix_row, offset, w.saved[0])
+    for s in range(p.segment.shape[0]):
+        _segment_block(robot, s, weights, jets)
     if robot[2] != 0:
         couplings(robot[2])(robot, multipliers, inputs)
     point_slopes(
         p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor,
-        p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs, v, w.hessian6, w.slope,
+        p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
+        w.vector, w.hessian6, w.slope,
     )
     if p.own_input.size > 0:
         own_slopes(robot[OWN + 1])(robot, q, inputs)
@@ -345,7 +230,137 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
         for k in range(matrix.shape[1]):
             matrix[me, k] = 0.0
         # one on the diagonal; in the blocks between two stages of a method, which have no mass, zero
-        matrix[me, me] = 1.0 if jets == 1 else w2
+        matrix[me, me] = 1.0 if jets == 1 else weights[2]
+
+
+@inner
+def _sum_home(robot, width):
+    """work.stiffness of each frame becomes that of all beyond it, too."""
+    p, w = unpack(robot)
+    for s in range(p.segment.shape[0] - 1, -1, -1):
+        start = p.segment[s, START]
+        for i in range(start + p.segment[s, INTERVALS] - 1, start - 1, -1):
+            nearer, farther = w.stiffness[i if i > start else p.segment[s, PARENT]], w.stiffness[i + 1]
+            for a in range(6):
+                for k in range(width):
+                    nearer[a, k] += farther[a, k]
+
+
+@inner
+def _segment_block(robot, s, weights, jets):
+    """Rows and columns of the coordinates of a segment, over its path."""
+    p, w = unpack(robot)
+    start, count, size = p.segment[s, START], p.segment[s, COORDINATES], p.segment[s, PATH]
+    first, path = size - count, p.segment[s, PATH_START]
+    _load(w.saved[p.segment[s, SLOT]], first, size, w.prefix, w.prefix_row)
+    for k in range(count):
+        for c in range(size):
+            w.own_rows[k, c] = 0.0
+            w.own_columns[k, c] = 0.0
+    for i in range(start, start + p.segment[s, INTERVALS]):
+        if p.active[s, 0] > 0:
+            before = i if i > start else p.segment[s, PARENT]
+            interval_columns(robot, s, i, before, jets)
+            curvature(robot, s, i, before)
+            _react(robot, s, i, weights, jets)
+            _meet_nearer(robot, s, i)
+            _join(robot, s, i, jets)
+            _add_rows(robot, s, i, weights[0], jets)
+        if p.frame_slot[i + 1] >= 0:
+            _save(w.prefix, w.prefix_row, size, w.saved[p.frame_slot[i + 1]])
+    for k in range(count):
+        me = p.path[path + first + k]
+        for c in range(size):
+            other = p.path[path + c]
+            w.matrix[me, other] += w.own_rows[k, c]
+            w.matrix[other, me] += w.own_columns[k, c]
+
+
+@inner
+def _react(robot, s, i, weights, jets):
+    """Columns of an interval with weighted rates, and the wrench with which all beyond answers each."""
+    p, w = unpack(robot)
+    b, f = w.stiffness[i + 1], six(w.force[i + 1])
+    for a in range(p.active[s, 0] * p.poly_size[p.segment[s, POLYNOMIAL], 0]):
+        z, u, y = w.local[a], w.combined[a], w.reaction[a]
+        spread(z, weights, jets, u)
+        for k in range(6):
+            total = 0.0
+            for c in range(6 * jets):
+                total += b[k, c] * u[c]
+            y[k] = total
+        add(y, scaled(weights[0], coad(six(z[0]), f)))
+
+
+@inner
+def spread(z, weights, jets, u):
+    """u = weighted (ζ, ζ', ζ'') of a column z with its rates."""
+    w0, w1, w2 = weights[0], weights[1], weights[2]
+    for k in range(6):
+        u[k] = w0 * z[0, k]
+    if jets == 3:
+        for k in range(6):
+            u[6 + k] = w0 * z[1, k] + w1 * z[0, k]
+            u[12 + k] = w0 * z[2, k] + 2.0 * w1 * z[1, k] + w2 * z[0, k]
+
+
+@inner
+def _meet_nearer(robot, s, i):
+    """Columns of an interval in the rows of everything nearer to the base."""
+    p, w = unpack(robot)
+    moments, size, bend, phi = p.poly_size[p.segment[s, POLYNOMIAL], 0], p.segment[s, PATH], p.bend[i], p.phi[i]
+    for slot in range(p.active[s, 0]):
+        for k in range(bend[3 * slot], bend[3 * slot + 1]):
+            target, at = w.own_columns[k], k - bend[3 * slot + 2]
+            for c in range(6):
+                value, source = 0.0, w.prefix_row[c]
+                for m in range(moments):
+                    value += phi[m, at] * w.reaction[slot * moments + m, c]
+                for j in range(size):
+                    target[j] += value * source[j]
+
+
+@inner
+def _join(robot, s, i, jets):
+    """An interval joins the prefix."""
+    p, w = unpack(robot)
+    moments, bend = p.poly_size[p.segment[s, POLYNOMIAL], 0], p.bend[i]
+    first = p.segment[s, PATH] - p.segment[s, COORDINATES]
+    for slot in range(p.active[s, 0]):
+        low, high, shift = bend[3 * slot], bend[3 * slot + 1], bend[3 * slot + 2]
+        for m in range(moments):
+            phi, u, z = p.phi[i, m], w.combined[slot * moments + m], w.local[slot * moments + m, 0]
+            for c in range(6 * jets):
+                target = w.prefix[c]
+                for k in range(low, high):
+                    target[first + k] += u[c] * phi[k - shift]
+            for c in range(6):
+                target = w.prefix_row[c]
+                for k in range(low, high):
+                    target[first + k] += z[c] * phi[k - shift]
+
+
+@inner
+def _add_rows(robot, s, i, w0, jets):
+    """Rows of an interval: everything nearer, and itself."""
+    p, w = unpack(robot)
+    moments, size, bend, phi = p.poly_size[p.segment[s, POLYNOMIAL], 0], p.segment[s, PATH], p.bend[i], p.phi[i]
+    strains, first, row = p.active[s, 0], size - p.segment[s, COORDINATES], w.row
+    for a in range(strains * moments):
+        m, slot = a % moments, a // moments
+        for k in range(size):
+            row[k] = 0.0
+        _row_product(w.local[a, 0], w.stiffness[i + 1], w.prefix, 6 * jets, size, row)
+        for other in range(strains):
+            for k in range(bend[3 * other], bend[3 * other + 1]):
+                total, at = 0.0, k - bend[3 * other + 2]
+                for j in range(moments):
+                    total += phi[j, at] * w.hessian[a, other * moments + j]
+                row[first + k] += w0 * total
+        for k in range(bend[3 * slot], bend[3 * slot + 1]):
+            value, out = phi[m, k - bend[3 * slot + 2]], w.own_rows[k]
+            for c in range(size):
+                out[c] += value * row[c]
 
 
 @inner
@@ -379,22 +394,23 @@ def _row_product(z, b, U, width, size, out):
 
 
 @inner
-def base_columns_in_world(pose, eta, base_columns, U, rows, v):
+def base_columns_in_world(g, eta, base_columns, U, rows):
     """Columns and rows of a free base: ζ = Ad δζ, ζ' = Ad δη, ζ'' = Ad δη' + [η, ζ'] in world axes."""
     for k in range(6):
-        for a in range(6):
-            v[0, a] = base_columns[a, k]
-            v[1, a] = base_columns[6 + a, k]
-            v[2, a] = base_columns[12 + a, k]
-            v[6, a] = 0.0
-        v[6, k] = 1.0
-        to_world(pose, 0, v, 0, v, 3)
-        to_world(pose, 0, v, 1, v, 4)
-        to_world(pose, 0, v, 2, v, 5)
-        add_bracket(v, 5, 1.0, eta, 0, v, 4)
-        to_world(pose, 0, v, 6, v, 7)
-        for a in range(6):
-            U[a, k] = v[3, a]
-            U[6 + a, k] = v[4, a]
-            U[12 + a, k] = v[5, a]
-            rows[a, k] = v[7, a]
+        rate = act(g, _column(base_columns, 6, k))
+        _set_column(U, 0, k, act(g, _column(base_columns, 0, k)))
+        _set_column(U, 6, k, rate)
+        _set_column(U, 12, k, plus(act(g, _column(base_columns, 12, k)), bracket(eta, rate)))
+        _set_column(rows, 0, k, act(g, unit(k)))
+
+
+@inner
+def _column(M, i, k):
+    """M[i : i+6, k]."""
+    return M[i, k], M[i + 1, k], M[i + 2, k], M[i + 3, k], M[i + 4, k], M[i + 5, k]
+
+
+@inner
+def _set_column(M, i, k, a):
+    """M[i : i+6, k] = a."""
+    M[i, k], M[i + 1, k], M[i + 2, k], M[i + 3, k], M[i + 4, k], M[i + 5, k] = a

@@ -17,37 +17,13 @@ import xarray as xr
 from elver.bodies import RigidBody
 from elver.errors import BadInput
 from elver.io import Table, loads
+from elver.io.model_fields import unit_of
 from elver.mechanism import Frame, Joint
 from elver.rods import Rod
 from elver.system import System
 
 __all__ = ["Section", "model_of", "sections_of", "sentence_of", "summary_of", "value_text"]
 
-# Units of fields by their names; what a class measures otherwise stands under its own name.
-_LENGTHS = "length radius outer inner half_y half_z half_axes width_y width_z size centre start end y z reach"
-UNITS: dict[str, str] = {
-    **dict.fromkeys(_LENGTHS.split(), "m"),
-    **dict.fromkeys(("I_y", "I_z", "I_polar", "torsion_constant"), "m⁴"),
-    **dict.fromkeys(("young", "shear"), "Pa"),
-    **dict.fromkeys(("density", "fluid_density"), "kg/m³"),
-    "area": "m²",
-    "damping": "s",
-    "mass_damping": "1/s",
-    "mass": "kg",
-    "inertia": "kg m²",
-    "acceleration": "m/s²",
-    "force": "N",
-    "moment": "N m",
-    "flow": "m/s",
-    "phase": "rad",
-    "position": "m",
-}
-_OF_CLASS: dict[str, dict[str, str]] = {
-    "DistributedWrench": {"force": "N/m", "moment": "N m/m"},
-    "SlidingFriction": {"viscous": "N s/m", "dry": "N", "speed": "m/s"},
-    "Legendre": {"shear": ""},
-    "Chebyshev": {"shear": ""},
-}
 _WORDS = {"imposed": "imposed motion", "lighthill": "Lighthill's water", "morison": "Morison's water"}
 _QUIET = {
     "shear_correction": 1.0,
@@ -205,7 +181,7 @@ def _unit(owner: Any, name: str) -> str:
         own = {"stiffness": f"{effort}/{turns}", "viscous": f"{effort} s/{turns}", "dry": effort, "rest": turns}
         own |= {"lower": turns, "upper": turns, "speed": f"{turns}/s", "inertia": "kg m²" if turns == "rad" else "kg"}
         return own.get(name, "")
-    return _OF_CLASS.get(type(owner).__name__, {}).get(name, UNITS.get(name, ""))
+    return unit_of(type(owner), name)
 
 
 def _numeric(value: Any) -> bool:

@@ -18,17 +18,17 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from elver.acting import Fluid
-from elver.actuation import Signal, evaluate
-from elver.actuation.signals import SmoothStep
+from elver.actuation import Signal
 from elver.bodies import RigidBody
 from elver.dynamics.core import core
 from elver.dynamics.quantities import observe_states
 from elver.dynamics.states import arrays
 from elver.environment import JointFriction, PointWrench
 from elver.errors import BadInput, ElverWarning, NotConverged, finite
+from elver.integrators.by_hand import follows_time, goal_of, on_the_way, value_at
 from elver.integrators.generalized_alpha import GeneralizedAlpha
 from elver.integrators.method import Method
-from elver.integrators.ranges import moving_force, pull_points, range_of, round_up
+from elver.integrators.ranges import moving_force, pull_points, ranges_of, round_up
 from elver.integrators.stepper import Stepper
 from elver.rods import Rod
 from elver.statics import assemble
@@ -41,18 +41,9 @@ __all__ = ["LiveRobot", "Mode", "Snapshot"]
 
 Mode: TypeAlias = Literal["dynamics", "statics"]
 
-_REACH_TIME = 0.05  # s in which an input goes to a new value
 _MOST_LAG = 0.25  # s of wall time that are made up for; what is beyond is given up, and seen in the ratio
 _CALM = 1.0  # 1/s, for robots without any damping of their own: they would ring for ever
 _PULLS = ("pull-x", "pull-y", "pull-z")
-
-
-class _ByHand(SmoothStep):
-    """The way of an input that a person moves; rounding does not take it beyond its ends, where a tendon would push."""
-
-    def rates(self, t: float) -> tuple[float, float, float]:
-        value, first, second = super().rates(t)
-        return min(max(value, min(self.before, self.after)), max(self.before, self.after)), first, second
 
 
 @dataclass(frozen=True)
@@ -101,7 +92,7 @@ class LiveRobot:
         signals = system.signals(situation(system, state, inputs)[2])  # an equilibrium brings its own
         self.given: dict[str, Signal] = dict(zip(self.names, signals, strict=True))
         system.input_vector(tuple(self.given.values()), 0.0)  # checked here, not while it runs
-        self.ranges = self._ranges(ranges or {})
+        self.ranges = ranges_of(system, self.given, ranges or {})
         self.points = pull_points(system)
         self.pull_range = round_up(moving_force(system, system.mechanism.rods))
         self.point = next(iter(self.points), "")
@@ -244,17 +235,16 @@ class LiveRobot:
     def inputs_now(self) -> dict[str, float]:
         """Value of each input now."""
         t = self._state.time
-        return {name: _value(signal, t) for name, signal in self.signals.items()}
+        return {name: value_at(signal, t) for name, signal in self.signals.items()}
 
     def goals(self) -> dict[str, float]:
         """Where each input is going to: its value now, unless a person or Python has just set another."""
         t = self._state.time
-        return {name: _value(_goal(signal), t) for name, signal in self.signals.items()}
+        return {name: value_at(goal_of(signal), t) for name, signal in self.signals.items()}
 
     def follows_time(self, name: str) -> bool:
         """True while an input is a function of time that nobody has taken over."""
-        signal = self.signals[name]
-        return callable(signal) and not isinstance(signal, _ByHand)
+        return follows_time(self.signals[name])
 
     def check_balance(self) -> Equilibrium | None:
         """The equilibrium of the present inputs, None where none is found. In dynamics the motion goes on meanwhile."""
@@ -302,19 +292,6 @@ class LiveRobot:
             return assembly.rods, assembly.bodies
 
     # Inside -------------------------------------------------------------------------------------------------
-
-    def _ranges(self, wanted: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-        unknown = set(wanted) - set(self.names)
-        if unknown:
-            raise BadInput(f"ranges: {sorted(unknown)} are no inputs; the inputs are {', '.join(self.names)}")
-        ranges = {}
-        for name, channel in zip(self.names, self.system.channels, strict=True):
-            low, high = map(float, wanted[name]) if name in wanted else range_of(self.system, channel)
-            if not low < high:
-                raise BadInput(f"ranges: {name!r} from {low:g} to {high:g} is empty; give the lower end first")
-            value = _value(self.given[name], 0.0)
-            ranges[name] = min(low, value), max(high, value)
-        return ranges
 
     def _attach(self) -> None:
         """The system with three forces at the chosen point, whose inputs are the pull."""
@@ -378,7 +355,7 @@ class LiveRobot:
         """Inputs, at the present time and where they are going to."""
         t = self._state.time
         signals = zip(self._live.channels, self._all_signals(), strict=True)
-        return {part: _value(_goal(signal), t) for part, signal in signals}
+        return {part: value_at(goal_of(signal), t) for part, signal in signals}
 
     def _guess(self) -> State | Equilibrium:
         """Near the last equilibrium, at the present time."""
@@ -398,10 +375,10 @@ class LiveRobot:
         return found
 
     def _on_the_way(self, signal: Signal, value: float) -> Signal:
-        now = _value(signal, self._state.time)
+        now = value_at(signal, self._state.time)
         if self.mode == "statics" or self.paused or now == value:
             return value
-        return _ByHand(self._state.time, self._state.time + _REACH_TIME, now, value)
+        return on_the_way(self._state.time, now, value)
 
     def _place(self, position: np.ndarray, rotation: np.ndarray) -> np.ndarray:
         if not self.point:
@@ -414,16 +391,3 @@ class LiveRobot:
             return np.asarray(position[where.frames[int(np.argmin(np.abs(where.s - s)))]])
         k = bodies[part]
         return np.asarray(position[k] + rotation[k] @ np.asarray(at))
-
-
-def _value(signal: Signal, t: float) -> float:
-    """Value of an input; motions may come with their rates."""
-    if not callable(signal):
-        return float(signal)
-    now = signal(t)
-    return float(np.ravel(now)[0]) if np.shape(now) else evaluate(signal, t)
-
-
-def _goal(signal: Any) -> Any:
-    """Where a signal that a hand set is going to; others are what they are."""
-    return signal.after if isinstance(signal, _ByHand) else signal

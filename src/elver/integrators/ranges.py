@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from elver.actuation import Imposed, Motor, Muscle, Pressure, SpooledTendon, Tendon
+from elver.actuation import Imposed, Motor, Muscle, Pressure, Signal, SpooledTendon, Tendon
 from elver.dynamics.core import core
 from elver.environment import Gravity
+from elver.errors import BadInput
+from elver.integrators.by_hand import value_at
 from elver.mechanism import Part
 from elver.numerics.round_numbers import nice_step
 from elver.rods import Rod
 from elver.system import Channel, System
 
-__all__ = ["moving_force", "pull_points", "range_of", "round_up", "size_of"]
+__all__ = ["moving_force", "pull_points", "range_of", "ranges_of", "round_up", "size_of"]
 
 
 def size_of(system: System) -> float:
@@ -79,3 +82,20 @@ def moving_force(system: System, rods: Any) -> float:
 
 def round_up(value: float) -> float:
     return nice_step(max(value, 1e-12), 1)
+
+
+def ranges_of(
+    system: System, given: Mapping[str, Signal], wanted: Mapping[str, tuple[float, float]]
+) -> dict[str, tuple[float, float]]:
+    """Range of every input: as ``wanted``, else its own, with what is ``given`` at first inside."""
+    unknown = set(wanted) - set(given)
+    if unknown:
+        raise BadInput(f"ranges: {sorted(unknown)} are no inputs; the inputs are {', '.join(given)}")
+    ranges = {}
+    for name, channel in zip(system.channel_names, system.channels, strict=True):
+        low, high = map(float, wanted[name]) if name in wanted else range_of(system, channel)
+        if not low < high:
+            raise BadInput(f"ranges: {name!r} from {low:g} to {high:g} is empty; give the lower end first")
+        value = value_at(given[name], 0.0)
+        ranges[name] = min(low, value), max(high, value)
+    return ranges

@@ -23,14 +23,10 @@ __all__ = ["take_border_of_step"]
 @kernel
 def take_border_of_step(robot, table, multipliers, inputs):
     """Factors of this border; its smallest pivot over the largest."""
-    p, w = unpack(robot)
+    p, _ = unpack(robot)
     o, f = unpack_front(table)
     ties, rows, M = 6 * o.tie_frame.size, f.lever.shape[1], f.border
-    levers(
-        p.closure_frame, p.closure_rows, w.closure, w.closure_force, w.closure_stiffness, p.span_tendon, p.span_frame,
-        w.span, w.span_stiffness, p.tendon_input, p.tendon_factor, p.tendon_row, p.row_kind.size, multipliers, inputs,
-        o.tie, o.tie_frame, o.size, True, f.stiffness, f.lever, w.vector,
-    )
+    levers(robot, table, multipliers, inputs, True)
     step = f.border_step
     for j in range(ties + rows):
         for k in range(ties + rows):

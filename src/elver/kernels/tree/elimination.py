@@ -40,8 +40,8 @@ from elver.kernels.terms.strain_loads import coordinate_slope, is_none, point_sl
 from elver.kernels.tree.border_of_step import take_border_of_step
 from elver.kernels.tree.front import unpack_front
 from elver.kernels.tree.interval import curvature, interval_columns
-from elver.kernels.tree.program import PARENT, POLYNOMIAL, START
-from elver.kernels.tree.substitution import take_border, tie_spring
+from elver.kernels.tree.program import COORDINATES, INTERVALS, PARENT, POLYNOMIAL, START
+from elver.kernels.tree.substitution import height_of, take_border, tie_spring, width_of
 from elver.kernels.tree.tangent import base_columns_in_world, spread
 
 __all__ = ["home"]
@@ -56,12 +56,9 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
     """
     p, w = unpack(robot)
     o, f = unpack_front(table)
-    F, B, width = f.front, w.stiffness, 18 if jets == 3 else 6
-    tall = 12 if jets == 2 else 6
-    smallest = np.inf
+    B, width, smallest = w.stiffness, width_of(jets), np.inf
     f.nature[0], f.nature[1] = 0.0, np.inf
-    has_slopes = jets > 0 and p.tendon_input.size + p.own_input.size > 0
-    if has_slopes:
+    if jets > 0 and p.tendon_input.size + p.own_input.size > 0:
         point_slopes(
             p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
             p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
@@ -73,60 +70,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
         for k in range(6):
             B[o.tie_frame[j], k, k] += tie_spring(k, o.size)
     for s in range(p.segment.shape[0] - 1, -1, -1):
-        parent, start, intervals, count, poly = (
-            p.segment[s, 0], p.segment[s, 1], p.segment[s, 2], p.segment[s, 4], p.segment[s, 5]
-        )  # fmt: skip
-        strains, top = p.active[s, 0], o.top[s]
-        moments = p.poly_size[poly, 0]
-        _clear(F, tall + top, width + top, f.live, top)
-        for i in range(start + intervals - 1, start - 1, -1):
-            _add_frame(B[i + 1], tall, width, F)
-            if count == 0:
-                continue
-            for j in range(o.enter[i], o.enter[i + 1]):
-                f.live[o.place[o.enter_at[j]]] = o.enter_at[j]
-            if has_slopes and o.point[i + 1] >= 0:
-                g = o.point[i + 1]
-                _add_slope(
-                    w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
-                    f.live, weights[0], tall, width, F,
-                )
-            _interval(robot, table, s, i, weights, jets)
-            _pass(
-                F, tall, tall + top, width, width + top, strains, moments, weights[0], o.own[i], o.low[i], p.phi[i],
-                o.place, f.column[i], f.spread[i], w.hessian, f.turned, f.ahead, f.across,
-            )
-            if i == start:
-                if has_slopes and o.start_point[s] >= 0:
-                    g = o.start_point[s]
-                    _add_slope(
-                        w.slope[g], p.point_phi[g], p.point_bend[g], p.block[p.point_block[g], 0], p.component, o.place,
-                        f.live, weights[0], tall, width, F,
-                    )
-                if o.pair[s] == 2:
-                    for r in range(tall + top):
-                        for c in range(width + top):
-                            F[r, c] += f.held[r, c]
-            group = o.group[i]
-            if group >= 0:
-                _add_laws(
-                    o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.block, o.given, f.live, top, width, p.law,
-                    p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, f.extra, q, weights, jets, F,
-                )
-                found = _eliminate(
-                    o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.given, o.scale[6 * p.free[0] :], o.size,
-                    weights, jets, top, width, o.alone[i] == 1, o.moved[s] == 1 or i > start, F, f.spare, f.nature,
-                    f.factor[group], f.pivot[group], f.answer[group], f.load[group],
-                )
-                smallest = min(smallest, found)
-        if o.pair[s] == 1:
-            _hold(F, tall + top, width + top, f.held)
-            continue  # its wrench goes home with the other half
-        for r in range(6):
-            for c in range(width):
-                B[parent, r, c] += F[tall - 6 + r, c]
-                if tall == 12:
-                    B[parent, r, 6 + c] += F[r, c]
+        smallest = min(smallest, _carry_front(robot, table, s, q, weights, jets))
     if p.free[0] == 1:
         base_columns_in_world(w.pose[0], six(w.eta[0]), base_columns, f.base_columns, f.base_columns[18:])
         if jets == 2 or jets == 0:
@@ -140,6 +84,46 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
             smallest = min(smallest, take_border_of_step(robot, table, multipliers, inputs))
         else:
             smallest = min(smallest, take_border(robot, table, weights, multipliers, inputs, jets))
+    return smallest
+
+
+@inner
+def _carry_front(robot, table, s, q, weights, jets):
+    """The front of one segment from its end to its start, and into the frame that carries it; smallest pivot."""
+    p, w = unpack(robot)
+    o, f = unpack_front(table)
+    F, width, tall, smallest = f.front, width_of(jets), height_of(jets), np.inf
+    start, top, parent = p.segment[s, START], o.top[s], w.stiffness[p.segment[s, PARENT]]
+    has_slopes = jets > 0 and p.tendon_input.size + p.own_input.size > 0
+    _clear(F, tall + top, width + top, f.live, top)
+    for i in range(start + p.segment[s, INTERVALS] - 1, start - 1, -1):
+        _add_frame(w.stiffness[i + 1], tall, width, F)
+        if p.segment[s, COORDINATES] == 0:
+            continue
+        for j in range(o.enter[i], o.enter[i + 1]):
+            f.live[o.place[o.enter_at[j]]] = o.enter_at[j]
+        if has_slopes and o.point[i + 1] >= 0:
+            _add_slope(robot, table, o.point[i + 1], weights[0], jets)
+        _interval(robot, table, s, i, weights, jets)
+        _pass(robot, table, s, i, weights[0], jets)
+        if i == start:
+            if has_slopes and o.start_point[s] >= 0:
+                _add_slope(robot, table, o.start_point[s], weights[0], jets)
+            if o.pair[s] == 2:
+                for r in range(tall + top):
+                    for c in range(width + top):
+                        F[r, c] += f.held[r, c]
+        if o.group[i] >= 0:
+            _add_laws(robot, table, s, i, q, weights, jets)
+            smallest = min(smallest, _eliminate(robot, table, s, i, weights, jets))
+    if o.pair[s] == 1:
+        _hold(F, tall + top, width + top, f.held)
+        return smallest  # its wrench goes home with the other half
+    for r in range(6):
+        for c in range(width):
+            parent[r, c] += F[tall - 6 + r, c]
+            if tall == 12:
+                parent[r, 6 + c] += F[r, c]
     return smallest
 
 
@@ -191,20 +175,24 @@ def _hold(F, rows, width, held):
 
 
 @inner
-def _add_slope(h, phi, bend, first, component, place, live, weight, tall, width, F):
+def _add_slope(robot, table, g, weight, jets):
     """H += φᵀ h φ of one quadrature point, between coordinates that are in the front."""
+    p, w = unpack(robot)
+    o, f = unpack_front(table)
+    h, phi, bend, width, tall = w.slope[g], p.point_phi[g], p.point_bend[g], width_of(jets), height_of(jets)
+    first, component, place = p.block[p.point_block[g], 0], p.component, o.place
     if is_none(h):
         return
     for slot in range(6):
         for i in range(bend[3 * slot], bend[3 * slot + 1]):
             a, left = first + i, weight * phi[i - bend[3 * slot + 2]]
-            if live[place[a]] != a:
+            if f.live[place[a]] != a:
                 continue
-            row = F[tall + place[a]]
+            row = f.front[tall + place[a]]
             for other in range(6):
                 for k in range(bend[3 * other], bend[3 * other + 1]):
                     b = first + k
-                    if live[place[b]] == b:
+                    if f.live[place[b]] == b:
                         row[width + place[b]] += left * h[component[a], component[b]] * phi[k - bend[3 * other + 2]]
 
 
@@ -232,11 +220,15 @@ def _interval(robot, table, s, i, weights, jets):
 
 
 @inner
-def _pass(
-    F, tall, rows, width, columns, strains, moments, w0, own, low, phi, place, z, u, hessian, turned, ahead, across
-):
+def _pass(robot, table, s, i, w0, jets):
     """The front at the end of an interval becomes the one at its start."""
-    local = strains * moments
+    p, w = unpack(robot)
+    o, f = unpack_front(table)
+    strains, moments = p.active[s, 0], p.poly_size[p.segment[s, POLYNOMIAL], 0]
+    width, tall = width_of(jets), height_of(jets)
+    F, rows, columns, local = f.front, tall + o.top[s], width + o.top[s], strains * moments
+    own, low, phi, place, z, u = o.own[i], o.low[i], p.phi[i], o.place, f.column[i], f.spread[i]
+    hessian, turned, ahead, across = w.hessian, f.turned, f.ahead, f.across
     # [Q; H] += [P; E] u φ
     for r in range(rows):
         row, out = F[r], ahead[r]
@@ -284,25 +276,27 @@ def _pass(
 
 
 @inner
-def _add_laws(
-    leaving, place, block, given, live, top, width, law, K, D, friction, stop, rotor, extra, q, weights, jets, F
-):
+def _add_laws(robot, table, s, i, q, weights, jets):
     """Elasticity, damping and what else acts on the coordinates that leave, between them and with those that stay."""
-    w0, w1, tall = weights[0], weights[1], 12 if jets == 2 else 6
+    p, _ = unpack(robot)
+    o, f = unpack_front(table)
+    leaving, place, block, live, F = o.leave_at[o.leave[i] : o.leave[i + 1]], o.place, o.block, f.live, f.front
+    top, width, tall, law, K, D = o.top[s], width_of(jets), height_of(jets), p.law, p.K_elastic, p.D_elastic
+    w0, w1 = weights[0], weights[1]
     if jets == 2:
         w0 += weights[2]  # of vibration that the step does not resolve
     for j in range(leaving.size):
         k = leaving[j]
         at, low = place[k], law[k, 0]
         if jets == 0 or jets == 2:
-            F[tall + at, width + at] += extra[k]
+            F[tall + at, width + at] += f.extra[k]
         if jets == 0:
             continue
         for c in range(law[k, 1] - low):
             other = block[k] + low + c
             if live[place[other]] == other:
                 F[tall + at, width + place[other]] += w0 * K[k, c] + w1 * D[k, c]
-        F[tall + at, width + at] += coordinate_slope(k, friction, stop, rotor, q, weights, jets)
+        F[tall + at, width + at] += coordinate_slope(k, p.friction, p.stop, p.rotor, q, weights, jets)
     for j in range(leaving.size):
         live[place[leaving[j]]] = -1
     for j in range(leaving.size):
@@ -313,28 +307,30 @@ def _add_laws(
             if jets > 0 and other >= 0 and law[other, 0] <= k - block[k] and k - block[k] < law[other, 1]:
                 back = k - block[k] - law[other, 0]
                 F[tall + c, width + at] += w0 * K[other, back] + w1 * D[other, back]
-        if given[k] == 1:
+        if o.given[k] == 1:
             for c in range(width + top):
                 F[tall + at, c] = 0.0
             F[tall + at, width + at] = 1.0 if jets < 3 or weights[2] == 0.0 else weights[2]
 
 
 @inner
-def _eliminate(
-    leaving, place, given, scale, size, weights, jets, top, width, alone, moved, F, spare, nature, factor, pivot,
-    answer, load,
-):
+def _eliminate(robot, table, s, i, weights, jets):
     """Solve for the coordinates that leave, and take them out of the front; smallest pivot, relative."""
-    count = leaving.size
+    p, _ = unpack(robot)
+    o, f = unpack_front(table)
+    leaving, group, place, size = o.leave_at[o.leave[i] : o.leave[i + 1]], o.group[i], o.place, o.size
+    F, scale, top, alone = f.front, o.scale[6 * p.free[0] :], o.top[s], o.alone[i] == 1
+    factor, pivot, answer, load = f.factor[group], f.pivot[group], f.answer[group], f.load[group]
+    count, width, tall = leaving.size, width_of(jets), height_of(jets)
     known = width if alone else width + top
-    tall, most = 12 if jets == 2 else 6, size[1] * weights[0] if jets > 0 else 0.0
+    most = size[1] * weights[0] if jets > 0 else 0.0
     for x in range(count):
-        row, s = F[tall + place[leaving[x]]], scale[leaving[x]]
+        row, own = F[tall + place[leaving[x]]], scale[leaving[x]]
         for y in range(count):
-            factor[x, y] = s * row[width + place[leaving[y]]] * scale[leaving[y]]
+            factor[x, y] = own * row[width + place[leaving[y]]] * scale[leaving[y]]
             most = max(most, abs(factor[x, y]))
         for c in range(known):
-            answer[x, c] = s * row[c]
+            answer[x, c] = own * row[c]
         if not alone:
             for y in range(count):
                 answer[x, width + place[leaving[y]]] = 0.0
@@ -344,11 +340,11 @@ def _eliminate(
         for r in range(tall + top):
             load[r, x] = F[r, width + place[leaving[x]]]
     if jets == 1:
-        _judge(leaving, given, scale, most, factor, answer, load, spare, nature)
+        _judge(table, leaving, scale, group, most)
     smallest = _factor(factor, count, pivot)
     if not smallest > 0.0:
         return 0.0
-    if moved or not alone:
+    if o.moved[s] == 1 or i > p.segment[s, START] or not alone:
         _apply(factor, count, pivot, answer, known)
         for x in range(count):
             for c in range(known):
@@ -371,8 +367,10 @@ def _eliminate(
 
 
 @inner
-def _judge(leaving, given, scale, most, H, E, Q, spare, nature):
+def _judge(table, leaving, scale, group, most):
     """Whether the matrix is symmetric and positive definite as far as these coordinates tell."""
+    o, f = unpack_front(table)
+    H, E, Q, spare, nature, given = f.factor[group], f.answer[group], f.load[group], f.spare, f.nature, o.given
     count = leaving.size
     for x in range(count):
         free = given[leaving[x]] == 0

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 import math
 
-from elver.kernels.algebra import lu_factor, lu_solve, scaled, six
+from elver.kernels.algebra import add, dot, lu_factor, lu_solve, plus, scaled, six
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
 from elver.kernels.terms.closures import add_coad_matrix, closure_is_active
+from elver.kernels.terms.spans import tension_of
 from elver.kernels.tree.front import unpack_front
+from elver.kernels.tree.program import COORDINATES, INTERVALS, PARENT, POLYNOMIAL, START
+from elver.kernels.tree.recursion import STILL
 
-__all__ = ["add_lever", "back", "levers", "push_ties", "solve_tree", "take_border", "tie_of", "tie_spring"]
+__all__ = [
+    "add_lever", "back", "height_of", "levers", "push_ties", "solve_tree", "take_border", "tie_of", "tie_spring",
+    "width_of",
+]  # fmt: skip
 
 
 @inner
@@ -40,109 +46,115 @@ def _apply_one(a, n, pivot, x):
 
 
 @inner
-def _carry_home(
-    segment, strains, moments, tall, top, offset, scale, own, low, phi, place, leave, leave_at, groups, given, column,
-    factor, pivot, load, part, solution, wrench, demand, x,
-):
-    """Constant parts of wrench and rows of one segment; what leaves is solved for, but for what is nearer."""
-    start, more = segment[1], wrench[wrench.shape[0] - 1]  # of a frame of its own, behind all others
-    for r in range(6, tall):
-        more[r] = 0.0
-    w0, w1, w2, w3, w4, w5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(start + segment[2] - 1, start - 1, -1):
-        b = wrench[i + 1]
-        for r in range(6, tall):
-            more[r] += b[r]
-        w0 += b[0]
-        w1 += b[1]
-        w2 += b[2]
-        w3 += b[3]
-        w4 += b[4]
-        w5 += b[5]
-        if segment[4] == 0:
-            continue
-        for slot in range(strains):
-            for m in range(moments):
-                z = column[i, slot * moments + m]
-                value = z[0] * w0 + z[1] * w1 + z[2] * w2 + z[3] * w3 + z[4] * w4 + z[5] * w5
-                for r in range(6, tall):
-                    value += z[r] * more[r]
-                if value != 0.0:
-                    for j in range(low[i, slot], low[i, slot + 1]):
-                        demand[place[own[i, j]]] += phi[i, m, j] * value
-        g = groups[i]
-        if g < 0:
-            continue
-        first, count = leave[i], leave[i + 1] - leave[i]
-        for k in range(count):
-            me = leave_at[first + k]
-            part[k] = x[offset + me]
-            if given[me] == 0:
-                part[k] -= demand[place[me]]
-            part[k] *= scale[me]
-        _apply_one(factor[g], count, pivot[g], part)
-        for k in range(count):
-            me = leave_at[first + k]
-            value = part[k] * scale[me]
-            solution[me] = value
-            w0 += load[g, 0, k] * value
-            w1 += load[g, 1, k] * value
-            w2 += load[g, 2, k] * value
-            w3 += load[g, 3, k] * value
-            w4 += load[g, 4, k] * value
-            w5 += load[g, 5, k] * value
-            for r in range(6, tall):
-                more[r] += load[g, r, k] * value
-            for r in range(top):
-                demand[r] += load[g, tall + r, k] * value
-        for k in range(count):
-            demand[place[leave_at[first + k]]] = 0.0
-    b = wrench[segment[0]]
-    b[0] += w0
-    b[1] += w1
-    b[2] += w2
-    b[3] += w3
-    b[4] += w4
-    b[5] += w5
-    for r in range(6, tall):
-        b[r] += more[r]
+def width_of(jets):
+    """Columns of the front: the variation of a frame, with its rates or without."""
+    return 18 if jets == 3 else 6
 
 
 @inner
-def _bring_back(
-    segment, strains, moments, top, moved, width, offset, own, low, phi, place, leave, leave_at, groups, alone, spread,
-    answer, part, solution, Y, found, x,
-):
+def height_of(jets):
+    """Rows of the front: the wrench of what is beyond, over a conserving step at its start and at its end."""
+    return 12 if jets == 2 else 6
+
+
+@inner
+def _carry_home(robot, table, s, jets, x):
+    """Constant parts of wrench and rows of one segment; what leaves is solved for, but for what is nearer."""
+    p, _ = unpack(robot)
+    o, f = unpack_front(table)
+    start, moments = p.segment[s, START], p.poly_size[p.segment[s, POLYNOMIAL], 0]
+    demand, tall = f.demand, height_of(jets)
+    total, more = STILL, f.wrench[f.wrench.shape[0] - 1]  # of a frame of its own, behind all others
+    for r in range(6, tall):
+        more[r] = 0.0
+    for i in range(start + p.segment[s, INTERVALS] - 1, start - 1, -1):
+        total = plus(total, six(f.wrench[i + 1]))
+        for r in range(6, tall):
+            more[r] += f.wrench[i + 1, r]
+        if p.segment[s, COORDINATES] == 0:
+            continue
+        for slot in range(p.active[s, 0]):
+            for m in range(moments):
+                z = f.column[i, slot * moments + m]
+                value = dot(six(z), total)
+                for r in range(6, tall):
+                    value += z[r] * more[r]
+                if value != 0.0:
+                    for j in range(o.low[i, slot], o.low[i, slot + 1]):
+                        demand[o.place[o.own[i, j]]] += p.phi[i, m, j] * value
+        g, first, count = o.group[i], o.leave[i], o.leave[i + 1] - o.leave[i]
+        if g < 0:
+            continue
+        _solve_leaving(robot, table, g, first, count, x)
+        load = f.load[g]
+        for k in range(count):
+            value = f.solution[o.leave_at[first + k]]
+            total = plus(total, scaled(value, (load[0, k], load[1, k], load[2, k], load[3, k], load[4, k], load[5, k])))
+            for r in range(6, tall):
+                more[r] += load[r, k] * value
+            for r in range(o.top[s]):
+                demand[r] += load[tall + r, k] * value
+        for k in range(count):
+            demand[o.place[o.leave_at[first + k]]] = 0.0
+    nearer = f.wrench[p.segment[s, PARENT]]
+    add(nearer, total)
+    for r in range(6, tall):
+        nearer[r] += more[r]
+
+
+@inner
+def _solve_leaving(robot, table, g, first, count, x):
+    """Front.solution of the coordinates of a group."""
+    p, _ = unpack(robot)
+    o, f = unpack_front(table)
+    offset = 6 * p.free[0]
+    for k in range(count):
+        me = o.leave_at[first + k]
+        f.part[k] = x[offset + me]
+        if o.given[me] == 0:
+            f.part[k] -= f.demand[o.place[me]]
+        f.part[k] *= o.scale[offset + me]
+    _apply_one(f.factor[g], count, f.pivot[g], f.part)
+    for k in range(count):
+        me = o.leave_at[first + k]
+        f.solution[me] = f.part[k] * o.scale[offset + me]
+
+
+@inner
+def _bring_back(robot, table, s, width, x):
     """Coordinates of one segment, and the variations of its frames."""
-    start = segment[1]
-    for i in range(start, start + segment[2]):
-        before, after = Y[i if i > start else segment[0]], Y[i + 1]
+    p, _ = unpack(robot)
+    o, f = unpack_front(table)
+    start, moments, offset = p.segment[s, START], p.poly_size[p.segment[s, POLYNOMIAL], 0], 6 * p.free[0]
+    Y, found = f.variation, f.demand
+    for i in range(start, start + p.segment[s, INTERVALS]):
+        before, after = Y[i if i > start else p.segment[s, PARENT]], Y[i + 1]
         for c in range(width):
             after[c] = before[c]
-        if segment[4] == 0:
+        if p.segment[s, COORDINATES] == 0:
             continue
-        g = groups[i]
+        g = o.group[i]
         if g >= 0:
-            first, count = leave[i], leave[i + 1] - leave[i]
+            first, count = o.leave[i], o.leave[i + 1] - o.leave[i]
             for k in range(count):
-                total = solution[leave_at[first + k]]
-                if moved or i > start or alone[i] == 0:
+                total = f.solution[o.leave_at[first + k]]
+                if o.moved[s] == 1 or i > start or o.alone[i] == 0:
                     for c in range(width):
-                        total -= answer[g, k, c] * before[c]
-                if alone[i] == 0:
-                    for c in range(top):
-                        total -= answer[g, k, width + c] * found[c]
-                part[k] = total
+                        total -= f.answer[g, k, c] * before[c]
+                if o.alone[i] == 0:
+                    for c in range(o.top[s]):
+                        total -= f.answer[g, k, width + c] * found[c]
+                f.part[k] = total
             for k in range(count):
-                me = leave_at[first + k]
-                found[place[me]] = part[k]
-                x[offset + me] = part[k]
-        for slot in range(strains):
+                me = o.leave_at[first + k]
+                found[o.place[me]] = f.part[k]
+                x[offset + me] = f.part[k]
+        for slot in range(p.active[s, 0]):
             for m in range(moments):
                 amount = 0.0
-                for j in range(low[i, slot], low[i, slot + 1]):
-                    amount += phi[i, m, j] * x[offset + own[i, j]]
-                u = spread[i, slot * moments + m]
+                for j in range(o.low[i, slot], o.low[i, slot + 1]):
+                    amount += p.phi[i, m, j] * x[offset + o.own[i, j]]
+                u = f.spread[i, slot * moments + m]
                 for c in range(width):
                     after[c] += amount * u[c]
 
@@ -155,17 +167,13 @@ def solve_tree(robot, table, jets, x):
     """
     p, _ = unpack(robot)
     o, f = unpack_front(table)
-    segment, offset, width, scale = p.segment, 6 * p.free[0], 18 if jets == 3 else 6, o.scale
-    tall = 12 if jets == 2 else 6
+    segment, offset, width, scale = p.segment, 6 * p.free[0], width_of(jets), o.scale
+    tall = height_of(jets)
     wrench, Y, demand = f.wrench, f.variation, f.demand
     for k in range(demand.size):
         demand[k] = 0.0
     for s in range(segment.shape[0] - 1, -1, -1):
-        _carry_home(
-            segment[s], p.active[s, 0], p.poly_size[segment[s, 5], 0], tall, o.top[s], offset, scale[offset:], o.own,
-            o.low, p.phi, o.place, o.leave, o.leave_at, o.group, o.given, f.column, f.factor, f.pivot, f.load, f.part,
-            f.solution, wrench, demand, x,
-        )
+        _carry_home(robot, table, s, jets, x)
     for c in range(width):
         Y[0, c] = 0.0
     if offset > 0:
@@ -183,11 +191,7 @@ def solve_tree(robot, table, jets, x):
             for a in range(6):
                 Y[0, c] += f.base_columns[c, a] * x[a]
     for s in range(segment.shape[0]):
-        _bring_back(
-            segment[s], p.active[s, 0], p.poly_size[segment[s, 5], 0], o.top[s], o.moved[s] == 1, width, offset, o.own,
-            o.low, p.phi, o.place, o.leave, o.leave_at, o.group, o.alone, f.spread, f.answer, f.part, f.solution, Y,
-            demand, x,
-        )
+        _bring_back(robot, table, s, width, x)
     for i in range(wrench.shape[0]):
         for k in range(tall):
             wrench[i, k] = 0.0
@@ -212,11 +216,7 @@ def take_border(robot, table, weights, multipliers, inputs, jets):
     o, f = unpack_front(table)
     ties, rows, offset = 6 * o.tie_frame.size, f.lever.shape[1], 6 * p.free[0]
     held, x = p.row_kind.size, f.right
-    levers(
-        p.closure_frame, p.closure_rows, w.closure, w.closure_force, w.closure_stiffness, p.span_tendon, p.span_frame,
-        w.span, w.span_stiffness, p.tendon_input, p.tendon_factor, p.tendon_row, held, multipliers, inputs, o.tie,
-        o.tie_frame, o.size, jets > 0, f.stiffness, f.lever, w.vector,
-    )
+    levers(robot, table, multipliers, inputs, jets > 0)
     wound = rows - held
     for t in range(p.tendon_row.size):
         if p.tendon_row[t] >= 0:
@@ -241,6 +241,16 @@ def take_border(robot, table, weights, multipliers, inputs, jets):
                     f.pulled[i, j - ties] = value
             for i in range(wound):
                 f.cable[held + i, j] = _stretch(f.rate[wound + i], offset, x)
+    _fill_border(robot, table)
+    return lu_factor(f.border, f.border_pivot)
+
+
+@inner
+def _fill_border(robot, table):
+    """Front.border from compliances, levers and stiffness of the ties."""
+    p, _ = unpack(robot)
+    o, f = unpack_front(table)
+    ties, rows, held = 6 * o.tie_frame.size, f.lever.shape[1], p.row_kind.size
     M = f.border
     for i in range(ties + rows):
         X = f.compliance[i] if i < ties else f.cable[i - ties]
@@ -261,38 +271,34 @@ def take_border(robot, table, weights, multipliers, inputs, jets):
             if i < ties + held:
                 active = closure_is_active(p.row_axes[i - ties])
                 M[i, i] += -p.row_soft[i - ties] if active else 1.0
-    return lu_factor(M, f.border_pivot)
 
 
 @inner
-def levers(
-    closure_frame, closure_rows, closure, closure_force, closure_stiffness, span_tendon, span_frame, span,
-    span_stiffness, tendon_input, tendon_factor, tendon_row, held, multipliers, inputs, tie, tie_frame, size, stiff,
-    S, C, v,
-):
+def levers(robot, table, multipliers, inputs, stiff):
     """S and C of all closures and spans: what couples two ties, where ``stiff``, and what a multiplier does."""
+    p, w = unpack(robot)
+    o, f = unpack_front(table)
+    S, C = f.stiffness, f.lever
     for i in range(S.shape[0]):
         for k in range(S.shape[1]):
             S[i, k] = 0.0
         for k in range(C.shape[1]):
             C[i, k] = 0.0
-        S[i, i] = -tie_spring(i % 6, size)
-    for h in range(closure_frame.shape[0]):
-        a, b = tie_of(tie, closure_frame[h, 0]), tie_of(tie, closure_frame[h, 1])
-        for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
-            add_lever(a, b, closure[j], C, j)
-        if stiff and closure_frame[h, 0] >= 0:
-            _couple(a, b, closure_force[h], 1.0, closure_stiffness[h], S, v)
-    for j in range(span_tendon.size):
-        t = span_tendon[j]
-        a, b = tie_of(tie, span_frame[j, 0]), tie_of(tie, span_frame[j, 1])
-        if tendon_row[t] >= 0:
-            add_lever(a, b, span[j], C, tendon_row[t])
-            tension = multipliers[tendon_row[t]]
-        else:
-            tension = tendon_factor[t] * inputs[tendon_input[t]]
-        if stiff and span_frame[j, 0] >= 0 and span_frame[j, 1] >= 0:
-            _couple(a, b, span[j], tension, span_stiffness[j], S, v)
+        S[i, i] = -tie_spring(i % 6, o.size)
+    for h in range(p.closure_frame.shape[0]):
+        a, b = tie_of(o.tie, p.closure_frame[h, 0]), tie_of(o.tie, p.closure_frame[h, 1])
+        for j in range(p.closure_rows[h, 0], p.closure_rows[h, 0] + p.closure_rows[h, 1]):
+            add_lever(a, b, w.closure[j], C, j)
+        if stiff and p.closure_frame[h, 0] >= 0:
+            _couple(a, b, six(w.closure_force[h]), w.closure_stiffness[h], S, w.vector)
+    for j in range(p.span_tendon.size):
+        t = p.span_tendon[j]
+        a, b = tie_of(o.tie, p.span_frame[j, 0]), tie_of(o.tie, p.span_frame[j, 1])
+        if p.tendon_row[t] >= 0:
+            add_lever(a, b, w.span[j], C, p.tendon_row[t])
+        if stiff and p.span_frame[j, 0] >= 0 and p.span_frame[j, 1] >= 0:
+            pull = scaled(tension_of(robot, t, multipliers, inputs), six(w.span[j]))
+            _couple(a, b, pull, w.span_stiffness[j], S, w.vector)
 
 
 @inner
@@ -312,8 +318,8 @@ def add_lever(a, b, wrench, C, row):
 
 
 @inner
-def _couple(a, b, W, amount, K, S, v):
-    """Wrench on b per variation of a, -K; on a per variation of b, -(K + coad(.) W)."""
+def _couple(a, b, wrench, K, S, v):
+    """Wrench on b per variation of a, -K; on a per variation of b, -(K + coad(.) W) of the wrench W."""
     if a < 0 or b < 0:
         return
     for i in range(6):
@@ -321,7 +327,7 @@ def _couple(a, b, W, amount, K, S, v):
             S[6 * b + i, 6 * a + k] -= K[i, k]
             S[6 * a + i, 6 * b + k] -= K[i, k]
         v[i, 0], v[i, 1], v[i, 2], v[i, 3], v[i, 4], v[i, 5] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    add_coad_matrix(scaled(amount, six(W)), v)
+    add_coad_matrix(wrench, v)
     for i in range(6):
         for k in range(6):
             S[6 * a + i, 6 * b + k] -= v[i, k]

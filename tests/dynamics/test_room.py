@@ -37,6 +37,13 @@ def star(count: int) -> ev.System:
     return ev.System(ev.Mechanism([ev.Fixed("world", hub), *(ev.Fixed(hub, (rod, "base")) for rod in rods)]))
 
 
+def pulled(count: int) -> ev.System:
+    """A chain with a tendon in each rod."""
+    one = chain(count)
+    tendons = [ev.Tendon(rod, path=ev.parallel(y=1e-3), name=f"on {rod.name}") for rod in one.mechanism.rods]
+    return ev.System(one.mechanism, tendons, one.loads)
+
+
 def held(kernels: Core) -> int:
     """Bytes of all arrays of kernels and of the elimination along the tree."""
     return sum(array.nbytes for part in (kernels.program, kernels.work, kernels.order, kernels.front) for array in part)
@@ -53,6 +60,11 @@ def test_memory_is_in_proportion_to_the_robot(robot: Callable[[int], ev.System])
             ev.simulate(system, None, 0.01, 5e-3, ev.Newmark(), start="given")
         found.append(held(core(system)))
     assert all(more <= 2.0 * less for less, more in pairwise(found))  # in proportion, with a part that is fixed
+
+
+def test_a_tendon_is_kept_where_it_runs() -> None:
+    found = [sum(array.nbytes for array in core(pulled(size)).program) for size in SIZES]
+    assert all(more <= 2.0 * less for less, more in pairwise(found))
 
 
 def test_the_matrix_is_made_for_who_asks() -> None:

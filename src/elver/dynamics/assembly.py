@@ -207,7 +207,7 @@ class _Arrays:
         motors = [a for a in system.actuators if isinstance(a, Muscle | Motor)]
         force = _forces(system, motors, points)
         spooled = np.array(tendons["spooled"], dtype=bool)
-        cables, places = len(tendons["input"]), points.ds.size
+        cables = len(tendons["input"])
         self.found |= {
             "block": ints(_blocks(system, K, D, friction[:, 0], stop[:, 2], rotor)).reshape(-1, 3),
             "law": law,
@@ -228,8 +228,8 @@ class _Arrays:
             "tendon_row": ints(np.where(spooled, len(self.closures["kind"]) + np.cumsum(spooled) - 1, -1)),
             "tendon_reach": ints(tendons["reach"]).reshape(-1, 4),
             "tendon_length": floats(tendons["length"]),
-            "tendon_path": floats(tendons["path"]).reshape(cables, places, 6),
-            "tendon_weight": floats(tendons["weight"]).reshape(cables, places),
+            "tendon_path": stacked(tendons["path"], cables, (1, 6)),
+            "tendon_weight": stacked(tendons["weight"], cables, (1,)),
             "muscle_input": ints([self.index(m) for m in motors]),
             "muscle_reach": ints(_filled(force != 0.0)),
             "muscle_force": force,
@@ -488,19 +488,24 @@ def _tendons(system: System, points: _Points) -> dict[str, list[Any]]:
     for a in system.actuators:
         if not isinstance(a, Tendon | SpooledTendon | Pressure):
             continue
-        path, weight, length = np.zeros((points.ds.size, 6)), np.zeros(points.ds.size), 0.0
+        low = min((points.at[rod].start for rod in a.rods), default=0)
+        many = max((points.at[rod].stop for rod in a.rods), default=0) - low
+        path, weight, length = np.zeros((many, 6)), np.zeros(many), 0.0
         for rod in a.rods:
             on, s = points.of(rod)
             D, D_prime, here = a.geometry(s, rod)
-            path[on], weight[on] = np.hstack([D, D_prime]), np.where(here, points.ds[on], 0.0)
-            length += float(weight[on] @ stretch_of_tendon(points.rest[on], D, D_prime))
+            at = slice(on.start - low, on.stop - low)
+            path[at], weight[at] = np.hstack([D, D_prime]), np.where(here, points.ds[on], 0.0)
+            length += float(weight[at] @ stretch_of_tendon(points.rest[on], D, D_prime))
+        first, end = _filled(weight[None] != 0.0)[0].tolist()
         out["input"].append(system.input_index(a))
         out["factor"].append(-a.area if isinstance(a, Pressure) else 1.0)
         out["length"].append(length)
-        out["path"].append(path)
-        out["weight"].append(weight)
+        # columns begin at the first point of the tendon, which is a matter of numbers: their number is not
+        out["path"].append(np.roll(path, -first, axis=0)[None])
+        out["weight"].append(np.roll(weight, -first)[None])
         out["spooled"].append(isinstance(a, SpooledTendon))
         own = [system.blocks[rod] for rod in a.rods]
         reach = min((first for first, _ in own), default=0), max((first + n for first, n in own), default=0)
-        out["reach"].append([*_filled(weight[None] != 0.0)[0], *reach])
+        out["reach"].append([low + first, low + end, *reach])
     return out

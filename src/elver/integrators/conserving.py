@@ -60,6 +60,13 @@ class Conserving(Method):
         return (1.0 if rho == 1.0 else 0.0), rho * (1.0 - rho) / (1.0 + rho) ** 2, float(len(self.composition))
 
     @property
+    def remedy(self) -> str:
+        """It brings in no energy but that of motion that the steps do not resolve."""
+        if self.rho_inf < 1.0:
+            return "rho_inf nearer to 1, which keeps what the steps do not resolve"
+        return "damp what it cannot follow (Material(damping=...), Conserving(rho_inf=0.8))"
+
+    @property
     def ledger_order(self) -> int:
         """Two: of each step that one of order four is made of."""
         return 2

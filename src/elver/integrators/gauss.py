@@ -27,6 +27,11 @@ class Gauss(Method):
     stages = 1
 
     @property
+    def remedy(self) -> str:
+        """It brings in no energy but what damping leaves."""
+        return "damp what it cannot follow (Material(damping=...), GeneralizedAlpha(rho_inf=0.3))"
+
+    @property
     def tableau(self) -> NDArray[np.float64]:
         """Rows: c, b, b̄ = bᵀA, A, Ā = A², extrapolation of the last stages to the new ones and to the end."""
         s = self.stages

@@ -45,6 +45,11 @@ class Method:
         """Order of the rule by which work is booked over each of its records."""
         return self.order
 
+    @property
+    def remedy(self) -> str:
+        """What helps, beside a smaller step, against energy from nowhere."""
+        return "Conserving() or GaussLegendre4()"
+
     def asks_for_accelerations(self, system: System) -> bool:
         """True where runs begin with the accelerations that inputs and motion ask for."""
         return True

@@ -21,8 +21,6 @@ from elver.dynamics.core import core
 from elver.dynamics.quantities import observe_states
 from elver.errors import CannotWrite, NotConverged, warn
 from elver.integrators.adaptive import Adaptive
-from elver.integrators.conserving import Conserving
-from elver.integrators.gauss import Gauss
 from elver.integrators.march import March
 from elver.integrators.method import Method
 from elver.io import RunFile, dumps
@@ -150,13 +148,7 @@ class Recorder:
             smaller = f"take a smaller tolerance than {self.step.tolerance:g}"
         else:
             smaller = f"take a smaller step than {self.step:g} s"
-        if isinstance(self.method, Conserving):
-            if self.method.rho_inf < 1.0:
-                return f"{smaller}, or rho_inf nearer to 1, which keeps what the steps do not resolve"
-            return f"{smaller}, or damp what it cannot follow (Material(damping=...), Conserving(rho_inf=0.8))"
-        if isinstance(self.method, Gauss):
-            return f"{smaller}, or damp what it cannot follow (Material(damping=...), GeneralizedAlpha(rho_inf=0.3))"
-        return f"{smaller}, or Conserving() or GaussLegendre4()"
+        return f"{smaller}, or {self.method.remedy}"
 
     def finish(self, status: str) -> xr.Dataset:
         """The whole run with its last state; its status goes to the file, ``trouble`` says if that was not to be."""

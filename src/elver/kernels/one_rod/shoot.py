@@ -18,9 +18,10 @@ Six-vectors angular first, body axes; a state is 30 numbers: R row by row, p, η
 
 from __future__ import annotations
 
+from elver.kernels.algebra import bracket, coad, times
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.one_rod.section import strain_of_stress
-from elver.kernels.one_rod.six import bracket, coad, column, plus, product, put, put_column, six, turned
+from elver.kernels.one_rod.six import column, plus, put, put_column, six, turned
 from elver.kernels.one_rod.static_shoot import step_pose
 from elver.kernels.one_rod.views import HYBRID, STEPS, unpack_motion
 
@@ -197,7 +198,7 @@ def _tangent(rod, segment, place, X, out):
     momentum, load = _weighed(here, eta), _loads(rod, segment, place)
     for c in range(X.shape[1]):
         zeta, d_eta, d_stress = column(X, 0, c), column(X, 6, c), column(X, 18, c)
-        bent = product(v.soft, d_stress)
+        bent = times(v.soft, d_stress)
         d_rate = plus(_NONE, first, bent)
         put_column(out, 0, c, plus(bent, -1.0, bracket(xi, zeta)))
         put_column(out, 6, c, plus(plus(d_rate, -1.0, bracket(xi, d_eta)), -1.0, bracket(bent, eta)))

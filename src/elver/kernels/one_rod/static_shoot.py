@@ -15,17 +15,14 @@ shooting needs beside that, per node, is in :mod:`elver.kernels.one_rod.nodes`.
 
 from __future__ import annotations
 
-from elver.kernels.algebra import add_bracket, stumpff
+from elver.kernels.algebra import add_bracket, bracket, coad, stumpff, times
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.one_rod.section import invert_free, law_of_strain, strain_of_stress
 from elver.kernels.one_rod.six import (
     add_column,
-    bracket,
-    coad,
     column,
     cross,
     plus,
-    product,
     put,
     put_column,
     six,
@@ -288,7 +285,7 @@ def _vary(rod, ahead, weight, X, zeta):
         if ahead > 0.0:
             change = plus(change, ahead, column(w.last, 6, c))
             turn = plus(_NONE, ahead, column(w.last, 0, c))
-        bent = product(v.soft, change)
+        bent = times(v.soft, change)
         # δξ + [½δθ, ξ] + [½θ, δξ] + 1/12 ([δθ, [θ, ξ]] + [θ, [δθ, ξ] + [θ, δξ]])
         first = plus(bracket(turn, xi), 1.0, bracket(theta, bent))
         second = plus(bracket(turn, once), 1.0, bracket(theta, first))

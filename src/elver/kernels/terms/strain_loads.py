@@ -65,11 +65,11 @@ def strain_residual(
             rate[k] = 0.0
         length = 0.0
         for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
-            weight = tendon_weight[t, g]
+            weight = tendon_weight[t, g - tendon_reach[t, 0]]
             if weight != 0.0:
                 first = block[point_block[g], 0]
                 _strain(component, first, point_bend[g], point_phi[g], point_rest[g], q, xi)
-                norm = _direction(tendon_path[t, g], xi, w)
+                norm = _direction(tendon_path[t, g - tendon_reach[t, 0]], xi, w)
                 length += weight * norm
                 for slot in range(6):
                     shift = point_bend[g, 3 * slot + 2]
@@ -95,11 +95,11 @@ def tendon_lengths(
     for t in range(out.size):
         out[t] = spans[t]
         for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
-            weight = tendon_weight[t, g]
+            weight = tendon_weight[t, g - tendon_reach[t, 0]]
             if weight != 0.0:
                 first = block[point_block[g], 0]
                 _strain(component, first, point_bend[g], point_phi[g], point_rest[g], q, v[0])
-                out[t] += weight * _direction(tendon_path[t, g], v[0], v[1])
+                out[t] += weight * _direction(tendon_path[t, g - tendon_reach[t, 0]], v[0], v[1])
 
 
 @kernel
@@ -181,11 +181,11 @@ def point_slopes(
         if tension == 0.0:
             continue
         for g in range(tendon_reach[t, 0], tendon_reach[t, 1]):
-            weight = tendon_weight[t, g] * tension
+            weight = tendon_weight[t, g - tendon_reach[t, 0]] * tension
             if weight == 0.0:
                 continue
             _strain(component, block[point_block[g], 0], point_bend[g], point_phi[g], point_rest[g], q, xi)
-            path = tendon_path[t, g]
+            path = tendon_path[t, g - tendon_reach[t, 0]]
             norm = _direction(path, xi, w)
             # W P Wᵀ = (W Wᵀ - w wᵀ) / |c| with W = [D̂; 1]
             d0, d1, d2 = path[0], path[1], path[2]

@@ -96,8 +96,8 @@ class Program(NamedTuple):
     tendon_row: Ints  # (tendons,) multiplier that is its tension, or -1 when the input is
     tendon_reach: Ints  # (tendons, 4) first and end of its points and of the coordinates of their rods
     tendon_length: Floats  # (tendons,) length at rest
-    tendon_path: Floats  # (tendons, points, 6): D, D'
-    tendon_weight: Floats  # (tendons, points) quadrature weights, zero where the tendon is not
+    tendon_path: Floats  # (tendons, most points of one, 6): D, D' at its points, the first of them on
+    tendon_weight: Floats  # (tendons, most points of one) quadrature weights, zero where the tendon is not
     span_tendon: Ints  # (spans,) tendon of each free span
     span_frame: Ints  # (spans, 2) frames of its guides (-1: the world)
     span_point: Floats  # (spans, 2, 3) the guides in those frames

@@ -503,10 +503,11 @@ def _add_strain_loads(
         amount, row = inputs[program.tendon_input[t]], program.tendon_row[t]
         tension = multipliers[row] if row >= 0 else program.tendon_factor[t] * amount
         length, rate = 0.0, np.zeros(n)
-        for g, ds in enumerate(program.tendon_weight[t]):
+        low, high = program.tendon_reach[t, :2]
+        for g, ds, path in zip(range(low, high), program.tendon_weight[t], program.tendon_path[t], strict=False):
             if ds == 0.0:
                 continue
-            B_Phi, path = _functions_at(program, g), program.tendon_path[t, g]
+            B_Phi = _functions_at(program, g)
             xi = program.point_rest[g] + B_Phi @ q[0]
             at = (xi, path[:3], path[3:])
             length += ds * float(stretch_of_tendon(*at))

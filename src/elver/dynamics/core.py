@@ -304,7 +304,7 @@ class Core:
 
     @cached_property
     def steps_along_tree(self) -> bool:
-        """True where conserving steps are: nothing ties the tree, floats apart, is imposed or asks Python."""
+        """True where conserving steps are: nothing is wound, floats apart, is imposed or asks Python."""
         return steps_along_tree(self)
 
     def scratch(self, stages: int = 0, passage: Passage | None = None) -> Scratch:

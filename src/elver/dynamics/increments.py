@@ -67,8 +67,8 @@ def steps_along_tree(kernels: Core) -> bool:
 
 def _only_dense(kernels: Core) -> str:
     """What of a robot conserving steps do by the matrix alone; empty where nothing is."""
-    if kernels.tied:
-        return "it is tied"
+    if np.any(kernels.program.tendon_row >= 0):
+        return "cables are wound on it"
     if kernels.program.imposed.size:
         return "motion is imposed on it"
     if kernels.system.feedback:

@@ -17,6 +17,7 @@ from elver.kernels.tree.front import unpack_front
 from elver.kernels.tree.interval import interval_columns
 from elver.kernels.tree.nodal import slope_between
 from elver.kernels.tree.recursion import has_inertia, project
+from elver.kernels.tree.substitution import add_lever, tie_of
 from elver.kernels.tree.tangent import world_inertia
 
 __all__ = ["begin_along", "front_of_step", "mass_along", "project_along", "solve_mass"]
@@ -28,7 +29,14 @@ def begin_along(robot, step):
     p, w = unpack(robot)
     _, s = unpack_step(step)
     _, it, _, _, _ = unpack_solver(step)
-    _, f = unpack_front(it.front)
+    o, f = unpack_front(it.front)
+    for i in range(f.lever_start.shape[0]):
+        for k in range(f.lever_start.shape[1]):
+            f.lever_start[i, k] = 0.0
+    for j in range(p.closure_frame.shape[0]):
+        a, b = tie_of(o.tie, p.closure_frame[j, 0]), tie_of(o.tie, p.closure_frame[j, 1])
+        for row in range(p.closure_rows[j, 0], p.closure_rows[j, 0] + p.closure_rows[j, 1]):
+            add_lever(a, b, s.closure[row], f.lever_start, row)
     for i in range(s.register.shape[0]):
         for r in range(s.register.shape[1]):
             for k in range(6):

@@ -23,7 +23,7 @@ from __future__ import annotations
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import unpack
 from elver.kernels.march.along import front_of_step, mass_along, project_along, solve_mass
-from elver.kernels.march.give_back import give_back, keep_momentum
+from elver.kernels.march.give_back import give_back, keep_momentum, owes_too_much
 from elver.kernels.march.memory import (
     CONTRACTION,
     IN_FRONT,
@@ -50,10 +50,8 @@ __all__ = ["march_conserving", "residual_of_motion", "tangent_of_motion"]
 # Newton is given up where so many iterations have not halved its correction: most find their way in ten or twenty,
 # those that wander are cheaper in shorter steps.
 _PATIENCE = 10.0
-# Of the largest energy in play so far: what may be owed without shorter steps being tried.
-_ALLOWED = 0.001
-# Of what it is compared with: a smaller pivot of the elimination along the tree costs digits.
-_LEAST_PIVOT = 1e-9
+# Of what it is compared with: a smaller pivot of the elimination along the tree leaves no digit of an increment.
+_LEAST_PIVOT = 1e-13
 
 
 @kernel
@@ -94,7 +92,7 @@ def march_conserving(robot, solver, out_carried, out_held, out_given):
             return i
         call.residual(robot, solver)
         gain = gain_of_step(robot, solver, place.scheme[0, 1], h, base, q, held)
-        if place.scheme[0, 2] == 1.0 and _owes_too_much(robot, solver, h, q, gain):
+        if place.scheme[0, 2] == 1.0 and owes_too_much(robot, solver, h, q, gain):
             return i
         s.debt[0] += gain
         for k in range(multipliers.size):
@@ -127,32 +125,6 @@ def _settle(robot, solver):
         return mass_along(robot, solver) > 0.0
     call.settle(call.frame_columns, robot, solver)
     return not call.factor(s.mass, s.pivots) < 1e-300
-
-
-@inner
-def _owes_too_much(robot, step, h, q, gain):
-    """Whether a step brings in more than velocities soon give back, and shorter ones have not been tried."""
-    p, w = unpack(robot)
-    m, s = unpack_step(step)
-    n = q.shape[1]
-    offset, here = m.total.size - n, abs(s.fallen[0] + s.fall[0])
-    for f in range(w.pose.shape[0]):
-        if has_inertia(p.inertia[f]):
-            here += kinetic_of(p.inertia[f], w.pose[f], w.node_end[f])
-    for b in range(p.block.shape[0]):
-        first = p.block[b, 0]
-        for k in range(first, first + p.block[b, 1]):
-            here += 0.5 * p.rotor[k] * (2.0 * m.total[offset + k] / h - s.spin[k]) ** 2
-            for j in range(p.law[k, 0], p.law[k, 1]):
-                away = m.q[0, first + j] - p.spring_rest[first + j]
-                here += 0.5 * (m.q[0, k] - p.spring_rest[k]) * p.K_elastic[k, j - p.law[k, 0]] * away
-    most, owed = max(s.most[0], here), abs(s.debt[0] + gain)
-    if owed > _ALLOWED * most and owed > abs(s.debt[0]) and abs(h) > s.least[0]:
-        s.refused[0] = 1.0
-        return True
-    s.most[0] = most
-    s.fallen[0] += s.fall[0]
-    return False
 
 
 @inner

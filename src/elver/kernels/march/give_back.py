@@ -18,10 +18,12 @@ from elver.kernels.tree.nodal import add_momentum, kinetic_of, rate_of_frame, tu
 from elver.kernels.tree.recursion import has_inertia
 from elver.kernels.tree.tangent import world_inertia
 
-__all__ = ["give_back", "keep_momentum"]
+__all__ = ["give_back", "keep_momentum", "owes_too_much"]
 
 # Part of their motion that one step may take from or give to the velocities, for the energy that it brought in.
 _MOST = 0.02
+# Of the largest energy in play so far: what may be owed without shorter steps being tried.
+_ALLOWED = 0.001
 
 
 @inner
@@ -144,3 +146,29 @@ def _rest_of_balance(robot, step, group, out):
             _, _, path, _ = reach_of(robot, s.floats[j, 0])
             for k in range(6):
                 out[k] += s.residual[p.path[path + k]]
+
+
+@inner
+def owes_too_much(robot, step, h, q, gain):
+    """Whether a step brings in more than velocities soon give back, and shorter ones have not been tried."""
+    p, w = unpack(robot)
+    m, s = unpack_step(step)
+    n = q.shape[1]
+    offset, here = m.total.size - n, abs(s.fallen[0] + s.fall[0])
+    for f in range(w.pose.shape[0]):
+        if has_inertia(p.inertia[f]):
+            here += kinetic_of(p.inertia[f], w.pose[f], w.node_end[f])
+    for b in range(p.block.shape[0]):
+        first = p.block[b, 0]
+        for k in range(first, first + p.block[b, 1]):
+            here += 0.5 * p.rotor[k] * (2.0 * m.total[offset + k] / h - s.spin[k]) ** 2
+            for j in range(p.law[k, 0], p.law[k, 1]):
+                away = m.q[0, first + j] - p.spring_rest[first + j]
+                here += 0.5 * (m.q[0, k] - p.spring_rest[k]) * p.K_elastic[k, j - p.law[k, 0]] * away
+    most, owed = max(s.most[0], here), abs(s.debt[0] + gain)
+    if owed > _ALLOWED * most and owed > abs(s.debt[0]) and abs(h) > s.least[0]:
+        s.refused[0] = 1.0
+        return True
+    s.most[0] = most
+    s.fallen[0] += s.fall[0]
+    return False

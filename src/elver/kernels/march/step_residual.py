@@ -46,8 +46,6 @@ def start_step(evaluate_residual, robot, step, h, base, q, first, middle, end):
     if coordinates > n:
         base_rows_to_world(base, s.static)
     float_from_start(robot, step)
-    if s.mass_front.size > 0:
-        begin_along(robot, step)
     w.node_step[0] = h
     for k in range(3):
         w.node_step[1 + k] = base[3, k]
@@ -63,6 +61,8 @@ def start_step(evaluate_residual, robot, step, h, base, q, first, middle, end):
             s.closure[j, k] = w.closure[j, k]
         for j in range(s.span.shape[0]):
             s.span[j, k] = w.span[j, k]
+    if s.mass_front.size > 0:
+        begin_along(robot, step)
     for t in range(p.own_input.size):
         w.own_start[t] = w.own_energy[t]
     for r in range(w.own_now.shape[0]):

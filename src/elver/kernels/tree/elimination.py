@@ -37,6 +37,7 @@ from elver.kernels.algebra import coad, put, scaled, six
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import OWN, own_slopes, unpack
 from elver.kernels.terms.strain_loads import coordinate_slope, is_none, point_slopes
+from elver.kernels.tree.border_of_step import take_border_of_step
 from elver.kernels.tree.front import unpack_front
 from elver.kernels.tree.interval import curvature, interval_columns
 from elver.kernels.tree.program import COORDINATES, INTERVALS, PARENT, POLYNOMIAL, START
@@ -79,7 +80,10 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
         )
         smallest = min(smallest, found)
     if f.border_step.size > 0 and smallest > 0.0:
-        smallest = min(smallest, take_border(robot, table, weights, multipliers, inputs, jets))
+        if jets == 2:
+            smallest = min(smallest, take_border_of_step(robot, table, multipliers, inputs))
+        else:
+            smallest = min(smallest, take_border(robot, table, weights, multipliers, inputs, jets))
     return smallest
 
 

@@ -79,6 +79,7 @@ class Front(NamedTuple):
     compliance: Floats  # (6 ties, 6 ties) variation of the ties per unit wrench on them
     stiffness: Floats  # (6 ties, 6 ties) wrenches on the ties per variation of others
     lever: Floats  # (6 ties, rows) wrenches on the ties per multiplier
+    lever_start: Floats  # (6 ties, rows) the same where a conserving step starts
     cable: Floats  # (rows, 6 ties + rows) change of length of wound cables along their rods per unit wrench and tension
     pulled: Floats  # (6 ties, rows) variation of the ties per unit tension of wound cables along their rods
     rate: Floats  # (2 wound cables, n) change of their length along their rods per coordinate; then weighted
@@ -255,6 +256,7 @@ def front_for(program: Program, order: Order) -> Front:
         compliance=np.zeros((ties, ties)),
         stiffness=np.zeros((ties, ties)),
         lever=np.zeros((ties, rows)),
+        lever_start=np.zeros((ties, rows)),
         cable=np.zeros((rows, ties + rows)),
         pulled=np.zeros((ties, rows)),
         rate=np.zeros((2 * (rows - program.row_kind.size), n)),

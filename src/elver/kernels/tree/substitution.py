@@ -18,7 +18,10 @@ from elver.kernels.tree.front import unpack_front
 from elver.kernels.tree.program import COORDINATES, INTERVALS, PARENT, POLYNOMIAL, START
 from elver.kernels.tree.recursion import STILL
 
-__all__ = ["back", "height_of", "solve_tree", "take_border", "tie_spring", "width_of"]
+__all__ = [
+    "add_lever", "back", "height_of", "levers", "push_ties", "solve_tree", "take_border", "tie_of", "tie_spring",
+    "width_of",
+]  # fmt: skip
 
 
 @inner
@@ -213,7 +216,7 @@ def take_border(robot, table, weights, multipliers, inputs, jets):
     o, f = unpack_front(table)
     ties, rows, offset = 6 * o.tie_frame.size, f.lever.shape[1], 6 * p.free[0]
     held, x = p.row_kind.size, f.right
-    _levers(robot, table, multipliers, inputs)
+    levers(robot, table, multipliers, inputs, jets > 0)
     wound = rows - held
     for t in range(p.tendon_row.size):
         if p.tendon_row[t] >= 0:
@@ -271,8 +274,8 @@ def _fill_border(robot, table):
 
 
 @inner
-def _levers(robot, table, multipliers, inputs):
-    """S and C of all closures and spans: what couples two ties, and what a multiplier does to them."""
+def levers(robot, table, multipliers, inputs, stiff):
+    """S and C of all closures and spans: what couples two ties, where ``stiff``, and what a multiplier does."""
     p, w = unpack(robot)
     o, f = unpack_front(table)
     S, C = f.stiffness, f.lever
@@ -283,29 +286,29 @@ def _levers(robot, table, multipliers, inputs):
             C[i, k] = 0.0
         S[i, i] = -tie_spring(i % 6, o.size)
     for h in range(p.closure_frame.shape[0]):
-        a, b = _tie_of(o.tie, p.closure_frame[h, 0]), _tie_of(o.tie, p.closure_frame[h, 1])
+        a, b = tie_of(o.tie, p.closure_frame[h, 0]), tie_of(o.tie, p.closure_frame[h, 1])
         for j in range(p.closure_rows[h, 0], p.closure_rows[h, 0] + p.closure_rows[h, 1]):
-            _add_lever(a, b, w.closure[j], C, j)
-        if p.closure_frame[h, 0] >= 0:
+            add_lever(a, b, w.closure[j], C, j)
+        if stiff and p.closure_frame[h, 0] >= 0:
             _couple(a, b, six(w.closure_force[h]), w.closure_stiffness[h], S, w.vector)
     for j in range(p.span_tendon.size):
         t = p.span_tendon[j]
-        a, b = _tie_of(o.tie, p.span_frame[j, 0]), _tie_of(o.tie, p.span_frame[j, 1])
+        a, b = tie_of(o.tie, p.span_frame[j, 0]), tie_of(o.tie, p.span_frame[j, 1])
         if p.tendon_row[t] >= 0:
-            _add_lever(a, b, w.span[j], C, p.tendon_row[t])
-        if p.span_frame[j, 0] >= 0 and p.span_frame[j, 1] >= 0:
+            add_lever(a, b, w.span[j], C, p.tendon_row[t])
+        if stiff and p.span_frame[j, 0] >= 0 and p.span_frame[j, 1] >= 0:
             pull = scaled(tension_of(robot, t, multipliers, inputs), six(w.span[j]))
             _couple(a, b, pull, w.span_stiffness[j], S, w.vector)
 
 
 @inner
-def _tie_of(tie, frame):
+def tie_of(tie, frame):
     """Number of the tie at a frame; -1 for the world and for a base that does not move."""
     return tie[frame] if frame >= 0 else -1
 
 
 @inner
-def _add_lever(a, b, wrench, C, row):
+def add_lever(a, b, wrench, C, row):
     """A multiplier acts on the follower b and back on the leader a."""
     for k in range(6):
         if b >= 0:
@@ -346,6 +349,24 @@ def _stretch(rate, offset, x):
     return total
 
 
+@inner
+def push_ties(table, jets, step):
+    """Wrenches S t + C λ on the ties; over a conserving step half of C λ, at both of its ends."""
+    o, f = unpack_front(table)
+    ties, rows = 6 * o.tie_frame.size, f.lever.shape[1]
+    at, part = (6, 0.5) if jets == 2 else (0, 1.0)
+    for i in range(ties):
+        total, first = 0.0, 0.0
+        for k in range(ties):
+            total += f.stiffness[i, k] * step[k]
+        for k in range(rows):
+            total += part * f.lever[i, k] * step[ties + k]
+            first += part * f.lever_start[i, k] * step[ties + k]
+        f.wrench[o.tie_frame[i // 6], at + i % 6] = total
+        if at == 6:
+            f.wrench[o.tie_frame[i // 6], i % 6] = first
+
+
 @kernel
 def back(robot, table, jets, x):
     """x = A⁻¹ x with the factors of :func:`elver.kernels.tree.elimination.home`, multipliers behind the coordinates.
@@ -369,13 +390,7 @@ def back(robot, table, jets, x):
         for j in range(wound):
             step[ties + held + j] -= _stretch(f.rate[wound + j], offset, f.right)
         lu_solve(f.border, f.border_pivot, step)
-        for i in range(ties):
-            total = 0.0
-            for k in range(ties):
-                total += f.stiffness[i, k] * step[k]
-            for k in range(rows):
-                total += f.lever[i, k] * step[ties + k]
-            f.wrench[o.tie_frame[i // 6], i % 6] = total
+        push_ties(table, jets, step)
         for j in range(rows):
             x[size + j] = step[ties + j]
             if j >= held:

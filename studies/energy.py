@@ -151,11 +151,11 @@ def balance(case: Case, run: xr.Dataset) -> tuple[float, float]:
         own = system.coordinates(rod)
         d = np.diff(q[:, own], axis=0)
         heat[1:] += np.cumsum(np.einsum("ti,ij,tj->t", d, rod.material.damping * K[own, own], d) / np.diff(t))
-    if run.attrs["divided_steps"]:
+    if parts_of_steps := int(run.attrs["divided_steps"]) + int(run.attrs.get("shortened_steps", 0)):
         # a divided step swings within itself, which its ends do not tell: there the heat is that of the ledger, whose
         # rows are the parts
         told = np.diff(run["energy/dissipated"].values)
-        most = np.argsort(told - np.diff(heat))[-int(run.attrs["divided_steps"]) :]
+        most = np.argsort(told - np.diff(heat))[-parts_of_steps:]
         gained = np.diff(heat)
         gained[most] = np.maximum(told[most], gained[most])
         heat = np.concatenate([[0.0], np.cumsum(gained)])

@@ -104,7 +104,7 @@ class SpectralCore(Core):
         point_slopes(
             p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
             p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, a.q, a.multipliers, u,
-            work.vector, work.hessian6, work.slope,
+            work.vector, work.slope,
         )  # fmt: skip
         if p.own_input.size:
             entry.own_slopes(self.robot, np.ascontiguousarray(a.q), u)

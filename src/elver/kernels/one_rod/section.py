@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 
+from elver.kernels.algebra import add, scaled
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import call_own
-from elver.kernels.one_rod.six import cross
 from elver.kernels.one_rod.views import unpack_rod
+from elver.kernels.terms.tendon import add_stiffening, pull_of_tendon
 
 __all__ = ["invert_free", "law_of_strain", "section_strains", "strain_of_stress"]
 
@@ -55,50 +56,13 @@ def law_of_strain(rod, segment, place, a, strain):
         law[r] += here[12 + r]
     for k in range(p.pulls.shape[2]):
         if p.pulls[segment, place, k, 6] != 0.0:
-            _add_pull(p.pulls[segment, place, k], strain, law, slope)
+            path, tension = p.pulls[segment, place, k], p.pulls[segment, place, k, 6]
+            size, pull = pull_of_tendon(path, strain)
+            add(law, scaled(tension, pull))
+            add_stiffening(tension / size, path, pull, slope)
     for r in range(1, 6):
         for c in range(r):
             slope[r, c] = slope[c, r]
-
-
-@inner
-def _add_pull(pull, strain, stress, slope):
-    """Stress of one tendon, and the upper half of its slope, W P Wᵀ = (W Wᵀ - (W t)(W t)ᵀ)/|c|."""
-    tension, D0, D1, D2 = pull[6], pull[0], pull[1], pull[2]
-    b0, b1, b2 = cross(strain[0], strain[1], strain[2], D0, D1, D2)
-    c0, c1, c2 = strain[3] + b0 + pull[3], strain[4] + b1 + pull[4], strain[5] + b2 + pull[5]
-    size = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
-    t0, t1, t2 = c0 / size, c1 / size, c2 / size
-    m0, m1, m2 = cross(D0, D1, D2, t0, t1, t2)
-    stress[0] += tension * m0
-    stress[1] += tension * m1
-    stress[2] += tension * m2
-    stress[3] += tension * t0
-    stress[4] += tension * t1
-    stress[5] += tension * t2
-    part = tension / size
-    D = D0 * D0 + D1 * D1 + D2 * D2
-    slope[0, 0] += part * (D - D0 * D0 - m0 * m0)
-    slope[1, 1] += part * (D - D1 * D1 - m1 * m1)
-    slope[2, 2] += part * (D - D2 * D2 - m2 * m2)
-    slope[0, 1] -= part * (D0 * D1 + m0 * m1)
-    slope[0, 2] -= part * (D0 * D2 + m0 * m2)
-    slope[1, 2] -= part * (D1 * D2 + m1 * m2)
-    slope[0, 3] -= part * m0 * t0
-    slope[1, 4] -= part * m1 * t1
-    slope[2, 5] -= part * m2 * t2
-    slope[0, 4] -= part * (D2 + m0 * t1)
-    slope[0, 5] += part * (D1 - m0 * t2)
-    slope[1, 3] += part * (D2 - m1 * t0)
-    slope[1, 5] -= part * (D0 + m1 * t2)
-    slope[2, 3] -= part * (D1 + m2 * t0)
-    slope[2, 4] += part * (D0 - m2 * t1)
-    slope[3, 3] += part * (1.0 - t0 * t0)
-    slope[4, 4] += part * (1.0 - t1 * t1)
-    slope[5, 5] += part * (1.0 - t2 * t2)
-    slope[3, 4] -= part * t0 * t1
-    slope[3, 5] -= part * t0 * t2
-    slope[4, 5] -= part * t1 * t2
 
 
 @inner

@@ -29,6 +29,7 @@ from elver.kernels.one_rod.six import (
     turned,
 )
 from elver.kernels.one_rod.views import FORM, MAGNUS, STEPS, TURNS, unpack_rod, unpack_statics
+from elver.kernels.terms.tendon import pull_of_tendon
 
 __all__ = ["static_shoot", "step_pose"]
 
@@ -201,16 +202,13 @@ def _strain_rate(rod, segment, place, stage):
     here, pulls, strain, rate, drift = p.at[segment, place], p.pulls[segment, place], v.strain, w.force[stage], w.drift
     for r in range(6):
         drift[r] = here[42 + r] + here[30 + r] * (strain[r] - here[6 + r]) - here[r] * here[36 + r]
-    K0, K1, K2, G0, G1, G2 = strain[0], strain[1], strain[2], strain[3], strain[4], strain[5]
+    K0, K1, K2 = strain[0], strain[1], strain[2]
     for k in range(pulls.shape[0]):
         tension = pulls[k, 6]
         if tension == 0.0:
             continue
         D0, D1, D2, E0, E1, E2 = pulls[k, 0], pulls[k, 1], pulls[k, 2], pulls[k, 3], pulls[k, 4], pulls[k, 5]
-        b0, b1, b2 = cross(K0, K1, K2, D0, D1, D2)
-        c0, c1, c2 = G0 + b0 + E0, G1 + b1 + E1, G2 + b2 + E2
-        size = (c0 * c0 + c1 * c1 + c2 * c2) ** 0.5
-        t0, t1, t2 = c0 / size, c1 / size, c2 / size
+        size, (_, _, _, t0, t1, t2) = pull_of_tendon(pulls[k], strain)
         # ∂c/∂s|_ξ = K × D′ + D″
         b0, b1, b2 = cross(K0, K1, K2, E0, E1, E2)
         e0, e1, e2 = b0 + pulls[k, 7], b1 + pulls[k, 8], b2 + pulls[k, 9]

@@ -3,21 +3,18 @@
 Rods and joints are blocks of coordinates. Motors and muscles are rows of generalized force. Dry friction is smoothed,
 c tanh(q'/w); a stop is a spring beyond the travel; a rotor adds its inertia to the coordinate it drives.
 
-A tendon at D(s) in the section, with unit-free direction c = Γ + K×D + D′ (CONVENTIONS, "Tendon"), has the length
-ℓ(q) = ∫ |c| ds and tension T; it adds T ∂ℓ/∂q to the residual and T ∂²ℓ/∂q² to the tangent. With the twist-like
-row w = (D×u; u), u = c/|c|:
-
-    ∂|c|/∂ξ = w ,      ∂²|c|/∂ξ² = W P Wᵀ ,   W = [D̂; 1],  P = (1 - u uᵀ)/|c| .
-
-The tension is an input (times a factor: a pressure chamber is a tendon with T = -p A), or the multiplier of the
-closure ℓ(q) + wound = ℓ_rest of a spooled tendon.
+A tendon has the length ℓ(q) = ∫ |c| ds (:mod:`elver.kernels.terms.tendon`) and tension T; it adds T ∂ℓ/∂q to the
+residual and T ∂²ℓ/∂q² to the tangent. The tension is an input (times a factor: a pressure chamber is a tendon with
+T = -p A), or the multiplier of the closure ℓ(q) + wound = ℓ_rest of a spooled tendon.
 """
 
 from __future__ import annotations
 
 import math
 
+from elver.kernels.algebra import put
 from elver.kernels.build.cache import kernel
+from elver.kernels.terms.tendon import add_stiffening, pull_of_tendon
 
 __all__ = [
     "beyond",
@@ -69,8 +66,9 @@ def strain_residual(
             if weight != 0.0:
                 first = block[point_block[g], 0]
                 _strain(component, first, point_bend[g], point_phi[g], point_rest[g], q, xi)
-                norm = _direction(tendon_path[t, g - tendon_reach[t, 0]], xi, w)
-                length += weight * norm
+                size, pull = pull_of_tendon(tendon_path[t, g - tendon_reach[t, 0]], xi)
+                put(w, pull)
+                length += weight * size
                 for slot in range(6):
                     shift = point_bend[g, 3 * slot + 2]
                     for k in range(point_bend[g, 3 * slot], point_bend[g, 3 * slot + 1]):
@@ -99,7 +97,8 @@ def tendon_lengths(
             if weight != 0.0:
                 first = block[point_block[g], 0]
                 _strain(component, first, point_bend[g], point_phi[g], point_rest[g], q, v[0])
-                out[t] += weight * _direction(tendon_path[t, g - tendon_reach[t, 0]], v[0], v[1])
+                size, _ = pull_of_tendon(tendon_path[t, g - tendon_reach[t, 0]], v[0])
+                out[t] += weight * size
 
 
 @kernel
@@ -165,14 +164,14 @@ def is_none(h):
 @kernel
 def point_slopes(
     component, block, point_block, point_phi, point_bend, point_rest, tendon_input, tendon_factor, tendon_row,
-    tendon_reach, tendon_path, tendon_weight, q, multipliers, inputs, v, h, slope,
+    tendon_reach, tendon_path, tendon_weight, q, multipliers, inputs, v, slope,
 ):
     """slope[g] = weight ∂²(Σ T |c|)/∂ξ² of all tendons at each quadrature point."""
     for g in range(slope.shape[0]):
         for a in range(6):
             for b in range(6):
                 slope[g, a, b] = 0.0
-    xi, w = v[0], v[1]
+    xi = v[0]
     for t in range(tendon_input.size):
         if tendon_row[t] >= 0:
             tension = multipliers[tendon_row[t]]
@@ -186,24 +185,12 @@ def point_slopes(
                 continue
             _strain(component, block[point_block[g], 0], point_bend[g], point_phi[g], point_rest[g], q, xi)
             path = tendon_path[t, g - tendon_reach[t, 0]]
-            norm = _direction(path, xi, w)
-            # W P Wᵀ = (W Wᵀ - w wᵀ) / |c| with W = [D̂; 1]
-            d0, d1, d2 = path[0], path[1], path[2]
-            square = d0 * d0 + d1 * d1 + d2 * d2
-            for a in range(3):
-                for b in range(3):
-                    h[a, b] = -path[a] * path[b]
-                    h[3 + a, 3 + b] = 0.0
-                    h[a, 3 + b] = 0.0
-                h[a, a] += square
-                h[3 + a, 3 + a] = 1.0
-            h[0, 4], h[0, 5], h[1, 3], h[1, 5], h[2, 3], h[2, 4] = -d2, d1, d2, -d0, -d1, d0
-            for a in range(3):
-                for b in range(3):
-                    h[3 + b, a] = h[a, 3 + b]
-            for a in range(6):
-                for b in range(6):
-                    slope[g, a, b] += weight * (h[a, b] - w[a] * w[b]) / norm
+            size, pull = pull_of_tendon(path, xi)
+            add_stiffening(weight / size, path, pull, slope[g])
+    for g in range(slope.shape[0]):
+        for a in range(6):
+            for b in range(a):
+                slope[g, a, b] = slope[g, b, a]
 
 
 @kernel
@@ -224,18 +211,3 @@ def _strain(component, first, bend, phi, rest, q, xi):
     for slot in range(6):
         for k in range(bend[3 * slot], bend[3 * slot + 1]):
             xi[component[first + k]] += phi[k - bend[3 * slot + 2]] * q[0, first + k]
-
-
-@kernel
-def _direction(path, xi, w):
-    """w = (D×u; u) of a tendon at a point; returns |c|."""
-    d0, d1, d2 = path[0], path[1], path[2]
-    c0 = xi[3] + xi[1] * d2 - xi[2] * d1 + path[3]
-    c1 = xi[4] + xi[2] * d0 - xi[0] * d2 + path[4]
-    c2 = xi[5] + xi[0] * d1 - xi[1] * d0 + path[5]
-    norm = math.sqrt(c0 * c0 + c1 * c1 + c2 * c2)
-    w[3], w[4], w[5] = c0 / norm, c1 / norm, c2 / norm
-    w[0] = d1 * w[5] - d2 * w[4]
-    w[1] = d2 * w[3] - d0 * w[5]
-    w[2] = d0 * w[4] - d1 * w[3]
-    return norm

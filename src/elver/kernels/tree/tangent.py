@@ -217,7 +217,7 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
     point_slopes(
         p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor,
         p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
-        w.vector, w.hessian6, w.slope,
+        w.vector, w.slope,
     )
     if p.own_input.size > 0:
         own_slopes(robot[OWN + 1])(robot, q, inputs)

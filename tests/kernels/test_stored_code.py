@@ -329,6 +329,27 @@ def test_who_is_stopped_while_compiling_leaves_no_half_files_and_no_processes(tm
         assert hashlib.sha256(whole).hexdigest().encode() == checksum
 
 
+def test_who_is_stopped_amid_the_start_of_a_process_ends_it(tmp_path: Path) -> None:
+    """The interrupt comes when the process runs already, but nobody has got hold of it yet."""
+    code = (
+        "import os, signal, subprocess; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Interrupted(subprocess.Popen):\n"
+        "    def __init__(self, *arguments, **options):\n"
+        "        super().__init__(*arguments, **options)\n"
+        "        print(self.pid, flush=True)\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "subprocess.Popen = Interrupted\n"
+        "from elver.kernels import warmup\n"
+        "try: warmup()\n"
+        "except KeyboardInterrupt: pass\n"
+        "try: os.waitpid(-1, os.WNOHANG)\n"
+        "except ChildProcessError: print('none is left')"
+    )
+    *pids, last = run(code, tmp_path).splitlines()
+    assert len(pids) == 2
+    assert last == "none is left"
+
+
 def test_a_numba_of_another_version_compiles_in_its_own_ways() -> None:
     """Nothing of the lean lowering is asked then; the numbers are the same."""
     code = (

@@ -21,6 +21,7 @@ from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
 from elver.rods import Spectral
 from elver.system import System
+from elver.values import of_kind
 from elver.words import describe
 
 __all__ = ["Conserving"]
@@ -39,9 +40,9 @@ class Conserving(Method):
     for robots without any damping: each step is then five, the middle one back in time.
     """
 
-    rho_inf: float = 1.0
-    order: int = field(default=2, kw_only=True)
-    max_iterations: int = field(default=40, kw_only=True)
+    rho_inf: float = field(default=1.0, metadata=of_kind("1"))
+    order: int = field(default=2, kw_only=True, metadata=of_kind("int"))
+    max_iterations: int = field(default=40, kw_only=True, metadata=of_kind("int"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,12 +8,13 @@ Theory: docs/theory/time-integration.md, eq. (gauss), (stage-closures), (project
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elver.integrators.method import Method
+from elver.values import of_kind
 
 __all__ = ["Gauss", "GaussLegendre4", "ImplicitMidpoint"]
 
@@ -23,7 +24,7 @@ class Gauss(Method):
     """Collocation at the Gauss points of the step."""
 
     # the unknowns are accelerations: what Newton leaves in them adds up over many short steps
-    tolerance: float = 1e-14
+    tolerance: float = field(default=1e-14, metadata=of_kind("1"))
     stages = 1
 
     @property

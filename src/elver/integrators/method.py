@@ -9,11 +9,12 @@ Theory: docs/theory/time-integration.md, eq. (increment), (step), (retraction).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from elver.errors import BadInput, finite, positive
 from elver.system import System
+from elver.values import of_kind
 from elver.words import describe
 
 __all__ = ["Group", "Method", "OneStep", "check_rho"]
@@ -32,10 +33,10 @@ class Method:
     ``halvings``: how often a failing step is halved before the run gives up.
     """
 
-    group: Group = "SO3xR3"
-    tolerance: float = 1e-12
-    max_iterations: int = 25
-    halvings: int = 10
+    group: Group = field(default="SO3xR3", metadata=of_kind("text"))
+    tolerance: float = field(default=1e-12, metadata=of_kind("1"))
+    max_iterations: int = field(default=25, metadata=of_kind("int"))
+    halvings: int = field(default=10, metadata=of_kind("int"))
 
     order = 2
     """Order of accuracy in the step."""

@@ -14,7 +14,6 @@ of NumPy and Python that every extension module is compiled against.
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 from collections import namedtuple
 from functools import cache
@@ -388,7 +387,6 @@ def prepare() -> None:
 
 def work() -> None:
     """Compile the kernels whose names come in, line by line; answer each with a line."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started this process ends it
     prepare()
     for line in sys.stdin:
         store(find(line.strip()))

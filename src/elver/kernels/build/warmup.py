@@ -7,12 +7,13 @@ two processes take kernels from the two ends of one list, in which neighbours sh
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from elver.kernels.build.load import is_stored
@@ -64,7 +65,10 @@ COMMON = ("tangent", "residual", "statics")
 """What any robot needs, beside terms and methods that it asks for."""
 
 _ensured: set[str] = set()  # groups that this process has looked for
-_COMMAND = "import sys; sys.path.insert(0, sys.argv[1]); from elver.kernels.build.compiler import work; work()"
+_COMMAND = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "  # who starts this process ends it
+    "sys.path.insert(0, sys.argv[1]); from elver.kernels.build.compiler import work; work()"
+)
 
 
 def _missing(groups: Iterable[str]) -> list[str]:
@@ -79,6 +83,23 @@ def is_warm(groups: Iterable[str] = tuple(GROUPS)) -> bool:
 def warmup(groups: Iterable[str] = tuple(GROUPS)) -> None:
     """Compile what is not in the cache yet."""
     compile_kernels(_missing(groups))
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Let Ctrl-C wait until the end of this block: amid the start of a process nobody would know the one to end."""
+    before = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or not callable(before):  # nothing is raised here then
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def compile_kernels(kernels: Iterable[str]) -> None:
@@ -100,7 +121,7 @@ def compile_kernels(kernels: Iterable[str]) -> None:
                     return
 
     try:
-        with suppress(OSError):  # processes cannot be had everywhere
+        with suppress(OSError), _interrupts_wait():  # processes cannot be had everywhere
             for _ in range(min(2, len(waiting))):
                 workers.append(subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
         ends = waiting.popleft, waiting.pop

@@ -10,8 +10,10 @@ Theory: docs/theory/time-integration.md, eq. (conserving).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elver.actuation import ActiveStress
 from elver.dynamics.core import core
@@ -44,6 +46,8 @@ class Conserving(Method):
     order: int = field(default=2, kw_only=True, metadata=of_kind("int"))
     max_iterations: int = field(default=40, kw_only=True, metadata=of_kind("int"))
 
+    family: ClassVar[str] = "conserving"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_rho(self.rho_inf, 1.0 / 3.0)
@@ -59,6 +63,11 @@ class Conserving(Method):
         """κ of velocities off what the robot can do, χ of vibration, and after how many steps energy is given back."""
         rho = self.rho_inf
         return (1.0 if rho == 1.0 else 0.0), rho * (1.0 - rho) / (1.0 + rho) ** 2, float(len(self.composition))
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """Its damping."""
+        return np.array([self.damping])
 
     @property
     def remedy(self) -> str:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from elver.errors import BadInput, finite, positive
 from elver.system import System
@@ -41,6 +44,22 @@ class Method:
     order = 2
     """Order of accuracy in the step."""
 
+    family: ClassVar[str] = ""
+    """Its solver, one of :data:`elver.kernels.build.schemes.SCHEMES`."""
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """What its solver knows of it, in rows."""
+        return np.zeros((1, 1))
+
+    @property
+    def nodes(self) -> NDArray[np.float64]:
+        """Where its stages are, as fractions of the step; none where it works with the ends."""
+        return np.zeros(0)
+
+    def check(self, system: System) -> None:
+        """Refuse what it cannot do."""
+
     @property
     def ledger_order(self) -> int:
         """Order of the rule by which work is booked over each of its records."""
@@ -69,10 +88,17 @@ class Method:
 class OneStep(Method, ABC):
     """A member of the generalized-α family."""
 
+    family: ClassVar[str] = "one-step"
+
     @property
     @abstractmethod
     def scheme(self) -> tuple[float, float, float, float]:
         """(β, γ, α_m, α_f)."""
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """Its scheme."""
+        return np.array([self.scheme])
 
 
 def check_rho(rho_inf: float, low: float) -> float:

@@ -76,6 +76,13 @@ def test_sliding_friction_opposes_the_velocity():
     assert friction.force(slow) == pytest.approx(-magnitude * slow / np.linalg.norm(slow))
 
 
+def test_heat_of_sliding_is_the_power_that_its_force_takes():
+    friction = SlidingFriction(LINK, viscous=2.0, dry=3.0, speed=0.1)
+    motion = np.random.default_rng(1).normal(size=(20, 6))
+    power = [-friction.force(v) @ v for v in motion[:, 3:]]
+    np.testing.assert_allclose(friction.heat(motion), power, rtol=1e-14)  # rounding
+
+
 def test_sliding_friction_acts_on_a_body_or_a_section():
     on_body, on_rod = SlidingFriction(LINK), SlidingFriction((ROD, "tip"), name="foot")
     assert (on_body.name, on_rod.name) == ("link-sliding", "foot")

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from elver.bodies import RigidBody
-from elver.environment import JointFriction, JointSpring, JointStop, SlidingFriction
+from elver.dynamics.assembly import compile_system
+from elver.environment import JointFriction, JointLoad, JointSpring, JointStop, SlidingFriction
 from elver.errors import BadInput
 from elver.io import dumps, loads
-from elver.mechanism import Fixed, Frame, Planar, Prismatic, Revolute
+from elver.mechanism import Fixed, Frame, Mechanism, Planar, Prismatic, Revolute
 from elver.rods import Circle, Legendre, Material, Rod
+from elver.system import System
 
 LINK = RigidBody(1.0, (1e-3, 1e-3, 1e-3), name="link")
 CRANK = Revolute("world", LINK, name="crank")
@@ -60,6 +62,26 @@ def test_stops_push_back_into_their_range_only():
     assert [stop.effort(q) for q in (-1.5, -1.0, 0.0, 2.0, 2.5)] == [5.0, 0.0, 0.0, 0.0, -5.0]
     assert JointStop(CRANK, upper=2.0, stiffness=10.0).effort(-1e6) == 0.0
     assert JointStop(CRANK, lower=0.0, stiffness=10.0).effort(1e6) == 0.0
+
+
+class Trim(JointLoad):
+    """A kind of our own: a spring that a coordinate may have beside the one of the library, were there room."""
+
+    def __init__(self, joint, stiffness):
+        self.joint, self.coordinate, self.name, self.stiffness = joint, "angle", "trim", stiffness
+
+    @property
+    def coefficients(self):
+        return {"stiffness": self.stiffness}
+
+
+def test_a_kind_of_load_on_a_coordinate_is_its_class_alone():
+    mechanism = Mechanism([CRANK])
+    own, known = (System(mechanism, loads=[load]) for load in (Trim(CRANK, 2.5), JointSpring(CRANK, 2.5)))
+    for one, other in zip(compile_system(own).values, compile_system(known).values, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(BadInput, match="'crank-spring' and 'trim' both give stiffness to one coordinate: combine them"):
+        compile_system(System(mechanism, loads=[JointSpring(CRANK, 2.5), Trim(CRANK, 1.0)]))
 
 
 # Sliding ----------------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from elver.environment import (
     DistributedWrench,
     Feedback,
     Gravity,
+    JointLoad,
     Lighthill,
     Morison,
     PointWrench,
@@ -49,7 +50,7 @@ from elver.environment import (
 from elver.errors import BadInput
 from elver.kernels.tree.program import Program
 from elver.kernels.twin.tendon import stretch_of_tendon
-from elver.mechanism import Acts, Frame, Joint, Passive
+from elver.mechanism import Acts, Frame, Joint
 from elver.rods import Rod
 from elver.system import System
 
@@ -425,11 +426,15 @@ def _joint_loads(system: System) -> tuple[Array, Array, Array, Array, Array, Arr
     n = system.n
     rows = {name: np.zeros(n) for name in ("stiffness", "viscous", "rest")}
     rows |= {"friction": np.tile([0.0, 1.0], (n, 1)), "stop": np.zeros((n, 3)), "rotor": np.zeros(n)}
+    given: dict[tuple[str, int], str] = {}
     for load in system.loads:
-        if isinstance(load, Passive) and load.place is not None:
-            part, index = load.place
+        if isinstance(load, JointLoad):
+            k = system.coordinates(load.joint).start + load.index
             for name, value in load.coefficients.items():
-                rows[name][system.coordinates(part).start + index] = value
+                if other := given.get((name, k)):
+                    raise BadInput(f"{other!r} and {load.name!r} both give {name} to one coordinate: combine them")
+                given[name, k] = load.name
+                rows[name][k] = value
     return rows["stiffness"], rows["viscous"], rows["rest"], rows["friction"], rows["stop"], rows["rotor"]
 
 

@@ -13,6 +13,7 @@ Theory: docs/theory/surroundings.md, eq. (joint-loads).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -27,12 +28,17 @@ from elver.words import brief, describe
 __all__ = ["JointFriction", "JointLoad", "JointSpring", "JointStop", "RotorInertia"]
 
 
-class JointLoad(Passive):
+class JointLoad(Passive, ABC):
     """What loads on joints share: one coordinate of a joint, chosen by name."""
 
     joint: Joint
     coordinate: str
     name: str
+
+    @property
+    @abstractmethod
+    def coefficients(self) -> dict[str, Any]:
+        """What it gives to the laws of its coordinate, by the names of their arrays."""
 
     def _check_joint(self, kind: str) -> str:
         """Fill in coordinate and name; returns how messages speak of this load."""

@@ -68,8 +68,3 @@ class Passive(Acts):
     def heat(self, motion: Array) -> Array:
         """Power [W] that it turns into heat at motions (…, 6) of its frame: spin and velocity in world axes."""
         return np.zeros(motion.shape[:-1])
-
-    @property
-    def coefficients(self) -> dict[str, Any]:
-        """What it adds to the laws of the coordinate that it acts on, by the names of their arrays."""
-        return {}

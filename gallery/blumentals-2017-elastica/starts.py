@@ -26,7 +26,7 @@ from elver.one_rod.balance import Balance, balance
 from elver.one_rod.methods import RodShape
 from elver.one_rod.problem import RodProblem
 from elver.one_rod.shooting.conjugate import conjugate_points
-from elver.one_rod.shooting.multiple import March
+from elver.one_rod.shooting.multiple import SegmentFlow
 from elver.one_rod.shooting.static_flow import StaticFlow
 
 RADIUS = 0.01
@@ -91,7 +91,7 @@ def _along(problem: RodProblem, x: np.ndarray) -> list[tuple[np.ndarray, Callabl
     flow = StaticFlow(problem)
     g, stress = np.tile(problem.base.pose, (n, 1, 1)), [x]
     for a, b in pairwise(s):
-        g, x, _, _ = March(flow, np.full(n, a), np.full(n, b), 2)(g, x, tangent=False)
+        g, x, _, _ = SegmentFlow(flow, np.full(n, a), np.full(n, b), 2)(g, x, tangent=False)
         stress.append(x)
     sections, free = problem.at(s), list(problem.component)
     xi = np.tile(sections.rest_strain, (n, 1, 1))
@@ -132,7 +132,7 @@ def single_shooting(
 
     def shot(x: np.ndarray, tangent: bool) -> tuple[np.ndarray, np.ndarray]:
         n = len(x)
-        march = March(flow, np.zeros(n), np.full(n, length), 32)
+        march = SegmentFlow(flow, np.zeros(n), np.full(n, length), 32)
         g, end, Phi, _ = march(np.tile(problem.base.pose, (n, 1, 1)), x, tangent=tangent)
         if not held:
             return end, Phi[:, 6:, 6:] if tangent else np.zeros((n, 6, 6))

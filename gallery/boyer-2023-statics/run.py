@@ -41,7 +41,7 @@ import elver as ev
 from elver.cli.gallery import metric
 from elver.lie.integration import magnus
 from elver.one_rod.problem import RodProblem
-from elver.one_rod.shooting.multiple import March
+from elver.one_rod.shooting.multiple import SegmentFlow
 from elver.one_rod.shooting.static_flow import StaticFlow
 from elver.one_rod.shooting.statics import EndCondition, RodSolution, solve_rod
 
@@ -159,7 +159,7 @@ def jacobian_error(steps: int) -> float:
     load = ev.PointWrench(system.rod, force=(0.3, 0.2, 0.1), moment=(0.0, 0.01, 0.02))
     whole = RodProblem.of(ev.System(system.mechanism, system.actuators, [*system.loads, load]), {"pull": 30.0})
     EI = whole.bending_stiffness
-    march = March.between(StaticFlow(whole), [0.0, LENGTH], steps)
+    march = SegmentFlow.between(StaticFlow(whole), [0.0, LENGTH], steps)
     end = EndCondition(whole.tip, whole.tip_wrench, 1.0, LENGTH, EI)
     start, h = solve_rod(whole, accuracy=None).stress[:1] + 0.1 * EI, 1e-6 * EI  # beside the equilibrium
 

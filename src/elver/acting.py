@@ -49,23 +49,7 @@ Channel: TypeAlias = Actuator | Settable
 def check_target(system: System, part: Any) -> None:
     """What a part acts on belongs to this mechanism."""
     mechanism = system.mechanism
-    if isinstance(part, Motor | OnJoint):
-        targets: tuple[Any, ...] = (part.joint,)
-    elif isinstance(part, JointFeedback):
-        targets = part.driven
-    elif isinstance(part, Imposed):
-        targets = (part.target,)
-    elif isinstance(part, PointWrench):
-        targets = (part.part,)
-    elif isinstance(part, SlidingFriction | Feedback | FrameLoad):
-        targets = (part.frame.part,)
-    elif isinstance(part, Fluid | Buoyancy):
-        targets = tuple(part.parts or ())
-    else:
-        targets = getattr(part, "rods", (part.rod,) if hasattr(part, "rod") else ())
-        spans = getattr(part, "spans", ())
-        targets += tuple(guide.part for span in spans for guide in span if guide.part != "world")
-    for target in targets:
+    for target in part.acts_on(mechanism):
         if isinstance(target, Joint):
             target = mechanism.joint(target)
         elif target not in mechanism.parts:

@@ -77,9 +77,7 @@ class System(Carried):
 
     def immersed(self, load: Fluid | Buoyancy) -> tuple[Part, ...]:
         """Parts that are in the water of ``load``: those listed, else all rods and all bodies with mass."""
-        if load.parts is not None:
-            return tuple(load.parts)
-        return tuple(part for part in self.mechanism.parts if isinstance(part, Rod) or part.mass > 0.0)
+        return load.acts_on(self.mechanism)
 
     @property
     def rod(self) -> Rod:

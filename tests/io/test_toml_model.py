@@ -461,8 +461,9 @@ def test_every_key_of_every_type_has_a_unit_or_kind():
 
 def test_the_keys_of_time_schemes_are_those_of_their_classes():
     types = method_types()
-    for name, keys in METHODS.items():
-        assert set(keys) == {f.name for f in fields(types[name]) if f.init}
+    assert set(types) == set(METHODS)
+    for cls in types.values():
+        assert list(kinds_of(cls)) == [f.name for f in fields(cls) if f.init]
 
 
 def test_every_class_that_a_system_takes_can_stand_in_a_file():

@@ -18,7 +18,7 @@ import elver as ev
 from elver.lie import se3, so3
 from elver.one_rod.shooting.dynamics import shooting_dynamics, shooting_growth
 from elver.one_rod.shooting.grid import RodGrid
-from elver.one_rod.shooting.step import March
+from elver.one_rod.shooting.step import ShootingRun
 from elver.one_rod.shooting.time_scheme import TimeScheme
 
 STEEL = ev.Material(young=207e9, poisson=0.3, density=8000.0)
@@ -78,7 +78,7 @@ def test_newton_matrix_is_that_of_differences(case):
         system = ev.System(ev.Mechanism.clamped(rod, pose=DOWN), loads=[ev.Gravity(), load])
     random = np.random.default_rng(3)
     grid = RodGrid(system, 3, 40, case == "hybrid")
-    march = March(grid, system.rest(), inputs, TimeScheme(0.01))
+    march = ShootingRun(grid, system.rest(), inputs, TimeScheme(0.01))
     problem = grid.load(inputs, 0.5)
     grid.at[:, :, 24:36] = 0.1 * random.normal(size=(1, 1, 12))
     if case != "hybrid":

@@ -11,7 +11,7 @@ import elver as ev
 from elver.analytic.elastica import cantilever_tip_force
 from elver.lie import se3, so3
 from elver.one_rod.problem import End, EndWrench, RodProblem
-from elver.one_rod.shooting.multiple import March
+from elver.one_rod.shooting.multiple import SegmentFlow
 from elver.one_rod.shooting.static_flow import StaticFlow
 from elver.one_rod.shooting.statics import EndCondition, solve_rod
 
@@ -173,7 +173,7 @@ def test_tangent_problems_give_the_jacobian(component):
     loads = [HANGING, ev.PointWrench(rod, force=(0.0, 0.3, 0.2), moment=(0.0, 0.01, 0.02))]
     problem = RodProblem.of(ev.System(ev.Mechanism.clamped(rod), [tendon], loads), {tendon: 30.0})
     found = solve_rod(problem)
-    march = March.between(StaticFlow(problem), [0.0, 0.4], 64)
+    march = SegmentFlow.between(StaticFlow(problem), [0.0, 0.4], 64)
     tip = EndCondition(problem.tip, problem.tip_wrench, 1.0, 0.4, problem.bending_stiffness)
     start = found.stress[:1] + problem.bending_stiffness * 0.1  # beside the equilibrium
 

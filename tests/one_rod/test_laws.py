@@ -8,7 +8,7 @@ import pytest
 import elver as ev
 from elver.one_rod import conjugate_points
 from elver.one_rod.problem import RodProblem
-from elver.one_rod.shooting.static_flow import March, StaticFlow
+from elver.one_rod.shooting.static_flow import SegmentFlow, StaticFlow
 
 E, G, RADIUS, LENGTH = 1.0e6, 3.5e5, 8e-3, 0.4
 AREA, I = np.pi * RADIUS**2, np.pi * RADIUS**4 / 4.0
@@ -149,7 +149,7 @@ def test_the_tangent_of_a_shot_is_the_derivative_of_its_steps(name, integrator):
     """By central differences: 1e-6 of the largest entry."""
     system = hanging(LAWS[name])
     problem = RodProblem.of(system, {system.actuators[0]: 1.0})
-    march = March(StaticFlow(problem, integrator=integrator), [0.0], [0.5 * LENGTH], 4)
+    march = SegmentFlow(StaticFlow(problem, integrator=integrator), [0.0], [0.5 * LENGTH], 4)
     g = np.eye(4)[None]
     x = np.array([[0.1, 0.2, -0.1, 1.0, 2.0, -1.0]]) * EI * [20, 20, 20, 40, 40, 40]
     Phi = march(g, x)[2][0]

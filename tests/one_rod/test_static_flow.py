@@ -9,7 +9,7 @@ import elver as ev
 from elver.kernels.build import entry
 from elver.lie import se3
 from elver.one_rod.problem import RodProblem
-from elver.one_rod.shooting.static_flow import March, StaticFlow, poses_of, states_of
+from elver.one_rod.shooting.static_flow import SegmentFlow, StaticFlow, poses_of, states_of
 from elver.one_rod.shooting.statics import solve_rod
 
 L = 0.4
@@ -39,7 +39,7 @@ BASES = pytest.mark.parametrize("basis", [ev.Legendre.kirchhoff(3), ev.Legendre.
 def test_the_tangent_is_the_derivative_of_the_steps_taken(basis, integrator):
     """Also where steps are long: 1e-7 of the largest entry, by central differences in all twelve directions."""
     problem = crowded(basis)
-    march = March(StaticFlow(problem, integrator=integrator), [0.0, 0.3], [0.2, L], 2)
+    march = SegmentFlow(StaticFlow(problem, integrator=integrator), [0.0, 0.3], [0.2, L], 2)
     rng = np.random.default_rng(2)
     g = se3.exp(rng.standard_normal((2, 6)))
     x = problem.bending_stiffness * rng.standard_normal((2, 6)) * [8, 8, 8, 40, 40, 40]
@@ -63,10 +63,11 @@ def test_both_integrators_are_of_fourth_order(basis, form, integrator):
     problem = crowded(basis)
     g = np.eye(4)[None]
     x = problem.bending_stiffness * np.array([[0.5, 2.0, -1.0, 3.0, 5.0, 2.0]])
-    exact = March(StaticFlow(problem), [0.0], [0.2], 512).run(states_of(g, x), tangent=False)[0]
+    exact = SegmentFlow(StaticFlow(problem), [0.0], [0.2], 512).run(states_of(g, x), tangent=False)[0]
     flow = StaticFlow(problem, form, integrator)
     errors = [
-        np.max(np.abs(March(flow, [0.0], [0.2], n).run(states_of(g, x), tangent=False)[0] - exact)) for n in (8, 16, 32)
+        np.max(np.abs(SegmentFlow(flow, [0.0], [0.2], n).run(states_of(g, x), tangent=False)[0] - exact))
+        for n in (8, 16, 32)
     ]
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
     assert np.all(orders > 3.7)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite
 from elver.functions import ACTUATOR, Asked, Function, as_function, check_slopes
+from elver.mechanism import Acts, Mechanism
 from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths, check_name, interior
 from elver.values import Carried
@@ -37,7 +38,7 @@ _PLACES = np.array(
 
 @brief
 @dataclass(frozen=True, eq=False)
-class ActiveStress(Carried):
+class ActiveStress(Acts, Carried):
     """An actuator of one's own along a rod: ``function(xi, s, input, parameters, stress, slope)``.
 
     ``xi`` (6,) is the whole strain (curvature [1/m]; stretch, 1 in a straight rod), s [m], ``input`` the value of its
@@ -88,6 +89,20 @@ class ActiveStress(Carried):
     @property
     def rods(self) -> tuple[Rod, ...]:
         """The rod it acts on, as for actuators that run along several."""
+        return (self.rod,)
+
+    @property
+    def traits(self) -> tuple[Any, ...]:
+        """Its function."""
+        return (self.asked.code,)
+
+    @property
+    def jumps(self) -> tuple[tuple[Rod, float], ...]:
+        """Its breaks."""
+        return tuple((self.rod, s) for s in self.breaks)
+
+    def acts_on(self, mechanism: Mechanism) -> tuple[Any, ...]:
+        """The rod."""
         return (self.rod,)
 
     def stress(self, s: ArrayLike, xi: Array, value: float) -> Array:

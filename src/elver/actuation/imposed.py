@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite
-from elver.mechanism import Joint
+from elver.mechanism import Acts, Joint
 from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.numerics.differences import FIRST, OFFSETS, SECOND
 from elver.rods import Rod
@@ -37,7 +37,7 @@ _STEP = 1e-3
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Imposed(Carried):
+class Imposed(Acts, Carried):
     """A coordinate that follows its input exactly.
 
     ``target`` is a joint or a rod; ``coordinate`` one of its ``coordinate_names``, such as "angle" or "K_z[0]", and
@@ -49,6 +49,8 @@ class Imposed(Carried):
     target: Joint | Rod = field(metadata=of_kind("@target"))
     coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
     name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+
+    means_one_number: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         label = "imposed motion" if self.name is None else f"imposed motion {check_name('imposed motion', self.name)!r}"
@@ -71,6 +73,16 @@ class Imposed(Carried):
     def index(self) -> int:
         """Place of the coordinate within the joint or rod, counted from 0."""
         return self.target.coordinate_names.index(self.coordinate)
+
+    @property
+    def place(self) -> tuple[Joint | Rod, int]:
+        """The coordinate."""
+        return self.target, self.index
+
+    @property
+    def traits(self) -> tuple[Any, ...]:
+        """Which coordinate it is."""
+        return (self.coordinate,)
 
     @cached_property
     def unit(self) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from elver.errors import BadInput, finite
-from elver.mechanism import Joint
+from elver.mechanism import Acts, Joint
 from elver.mechanism.coordinates import choose, default_name, unit_of
 from elver.rods.fields import check_name
 from elver.values import Carried, of_kind
@@ -23,7 +23,7 @@ __all__ = ["Motor"]
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Motor(Carried):
+class Motor(Acts, Carried):
     """Motor on one coordinate of a joint; its input is a torque [N m], or a force [N] where the joint slides.
 
     ``coordinate`` is one of ``joint.coordinate_names``, and may be left out where the joint has one. On a component
@@ -49,6 +49,16 @@ class Motor(Carried):
     def index(self) -> int:
         """Place of the coordinate within the joint, counted from 0."""
         return self.joint.coordinate_names.index(self.coordinate)
+
+    @property
+    def place(self) -> tuple[Joint, int]:
+        """The coordinate."""
+        return self.joint, self.index
+
+    @property
+    def traits(self) -> tuple[Any, ...]:
+        """Which coordinate it is."""
+        return (self.coordinate,)
 
     @cached_property
     def unit(self) -> str:

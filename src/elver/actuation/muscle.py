@@ -9,12 +9,13 @@ Theory: docs/theory/actuation.md, eq. (muscle), (active-force).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from elver.errors import BadInput, finite
+from elver.mechanism import Acts, Mechanism
 from elver.rods import Rod
 from elver.rods.fields import Array, Field, arc_lengths, breaks_of, check_field, check_name, interior, is_plain, sample
 from elver.rods.jumps import warn_of_jumps
@@ -28,7 +29,7 @@ _STRAIN_UNIT = "1/m (curvature) and m/m"
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Muscle:
+class Muscle(Acts):
     """Distributed actuation of a rod; its input (default 1) scales it.
 
     Give either ``torque``, three numbers [N m] or a vectorised callable of s [m] that returns (len(s), 3), or
@@ -82,6 +83,15 @@ class Muscle:
     @property
     def rods(self) -> tuple[Rod, ...]:
         """The rod it acts on, as for actuators that run along several."""
+        return (self.rod,)
+
+    @property
+    def jumps(self) -> tuple[tuple[Rod, float], ...]:
+        """Its breaks."""
+        return tuple((self.rod, s) for s in self.breaks)
+
+    def acts_on(self, mechanism: Mechanism) -> tuple[Any, ...]:
+        """The rod."""
         return (self.rod,)
 
     def stress(self, s: ArrayLike) -> Array:

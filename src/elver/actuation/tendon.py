@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from elver.actuation.paths import Path
 from elver.errors import BadInput, ElverWarning, UnitWarning, finite, positive, warn
-from elver.mechanism import Frame, as_frame
+from elver.mechanism import Acts, Frame, Mechanism, as_frame
 from elver.rods import Rod
 from elver.rods.fields import Array, arc_lengths, check_interval, check_name
 from elver.values import of_kind
@@ -33,7 +33,7 @@ from elver.words import brief, describe
 __all__ = ["Routed", "SpooledTendon", "Tendon"]
 
 
-class Routed:
+class Routed(Acts):
     """What tendons and pressure chambers share: a path on a stretch of a rod, or of rods in a row."""
 
     rod: Rod | Sequence[Rod | Frame]
@@ -144,6 +144,25 @@ class Routed:
             if not rigid:
                 found.append((a, b))
         return tuple(found)
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """Ends of its free spans."""
+        return tuple(guide for span in self.spans for guide in span)
+
+    @property
+    def jumps(self) -> tuple[tuple[Rod, float], ...]:
+        """Where its action begins or ends."""
+        return tuple((rod, s) for rod in self.rods for s in self.breaks_on(rod))
+
+    @property
+    def traits(self) -> tuple[Any, ...]:
+        """The parts between which its spans are."""
+        return tuple(tuple(getattr(guide.part, "name", guide.part) for guide in span) for span in self.spans)
+
+    def acts_on(self, mechanism: Mechanism) -> tuple[Any, ...]:
+        """Its rods, and parts that guide it."""
+        return (*self.rods, *super().acts_on(mechanism))
 
     def _hole(self, rod: Rod, end: int) -> Frame:
         """Where it enters (``end`` = 0) or leaves (1) a rod."""

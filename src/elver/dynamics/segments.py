@@ -18,23 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.actuation import ActiveStress, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.bands import SLOTS, Near, stacked, windows
 from elver.dynamics.lie_schemes import JOINT, LieScheme, lie_scheme
 from elver.dynamics.structure import Structure
-from elver.environment import (
-    DistributedWrench,
-    Feedback,
-    FrameLoad,
-    JointSpring,
-    JointStop,
-    PointWrench,
-    SlidingFriction,
-)
 from elver.errors import BadInput
 from elver.lie import se3
-from elver.mechanism import Branch, Frame, Joint
+from elver.mechanism import Acts, Branch, Frame, Joint
 from elver.rods import Grid, GridPlan, Place, Rod, filled, planned
 from elver.system import System
 
@@ -75,7 +65,7 @@ class Segments:
         self.schemes: list[tuple[LieScheme, int]] = []  # with the sign of the exponent
         self.rods: dict[Rod, RodFrames] = {}
         self.bodies: dict[RigidBody, int] = {}
-        self.sites: dict[PointWrench, int] = {}  # where point loads act
+        self.sites: dict[Acts, int] = {}  # where point loads act
         self.joints: dict[Joint, tuple[int, int]] = {}  # joint frames of the tree: on the parent, on the child
         self.ties: dict[int, int] = {}  # frame at which something acts, if apart, by the frame of the part
         self.frames = 1
@@ -106,8 +96,7 @@ class Segments:
         for branch in tree.branches:
             self._branch(branch)
         for load in self.system.loads:
-            if isinstance(load, PointWrench):
-                site = load.site
+            if (site := load.site) is not None:
                 self.sites[load] = self._offset(self.frame_of(site), site.g, site.shifted, load.name)
         if self.apart:
             at = {self.frame_of(frame) for frame in _tied(self.system)}
@@ -264,10 +253,11 @@ class Segments:
         Not where a component is imposed or has a spring or a stop: these mean one number, which would jump.
         """
         system, found = self.system, []
-        given = {system.coordinates(part.target).start + part.index for part in system.imposed}
-        for load in system.loads:
-            if isinstance(load, JointSpring | JointStop):
-                given.add(system.coordinates(load.joint).start + load.index)
+        given = {
+            system.coordinates(part.place[0]).start + part.place[1]
+            for part in (*system.actuators, *system.loads)
+            if part.means_one_number and part.place is not None
+        }
         for part, (first, _) in system.blocks.items():
             if isinstance(part, Joint):
                 before = first
@@ -283,20 +273,15 @@ def places(system: System) -> tuple[dict[Rod, list[Place]], dict[Rod, list[Place
     mechanism = system.mechanism
     stations: dict[Rod, list[Place]] = {rod: [] for rod in mechanism.rods}
     breaks: dict[Rod, list[Place]] = {rod: [] for rod in mechanism.rods}
-    frames: list[tuple[Frame, str | None]] = [(mechanism.tree.root, "the root of the tree")]
+    sites = [(load.site, load.name) for load in system.loads]
+    frames: list[tuple[Frame, str | None]] = [(site, name) for site, name in sites if site is not None]
+    frames.append((mechanism.tree.root, "the root of the tree"))
     frames += [(frame, joint.name) for joint in mechanism.joints for frame in (joint.a, joint.b)]
     frames += [(mechanism.held(hold), hold.label) for hold in mechanism.holds]
-    on_frame = SlidingFriction | Feedback | FrameLoad
-    frames += [(load.frame, load.name) for load in system.loads if isinstance(load, on_frame)]
-    for part in system.channels:
-        if isinstance(part, PointWrench) and isinstance(part.part, Rod):
-            stations[part.part].append(Place(part.position, part.name))
-        elif isinstance(part, DistributedWrench | Muscle | ActiveStress):
-            breaks[part.rod] += [Place(s, part.name) for s in part.breaks]
-        elif isinstance(part, Tendon | SpooledTendon | Pressure):
-            for rod in part.rods:
-                breaks[rod] += [Place(s, part.name) for s in part.breaks_on(rod)]
-            frames += [(guide, part.name) for span in part.spans for guide in span]
+    frames += [(frame, part.name) for part in (*system.loads, *system.actuators) for frame in part.frames]
+    for part in (*system.actuators, *system.loads):
+        for rod, s in part.jumps:
+            breaks[rod].append(Place(s, part.name))
     for frame, who in frames:
         if isinstance(frame.part, Rod):
             stations[frame.part].append(Place(frame.s, str(who)))
@@ -343,11 +328,7 @@ def _tied(system: System) -> list[Frame]:
     mechanism = system.mechanism
     frames = [frame for joint in mechanism.tree.cuts for frame in (joint.a, joint.b)]
     frames += [mechanism.held(hold) for hold in mechanism.holds]
-    frames += [load.frame for load in system.loads if isinstance(load, SlidingFriction | Feedback | FrameLoad)]
-    for a in system.actuators:
-        if isinstance(a, Tendon | SpooledTendon | Pressure):
-            frames += [guide for span in a.spans for guide in span]
-    return frames
+    return frames + [frame for part in (*system.loads, *system.actuators) for frame in part.frames]
 
 
 def _moments(rod: Rod, s: Array, scheme: LieScheme) -> tuple[Array, list[Near]]:

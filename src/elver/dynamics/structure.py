@@ -27,19 +27,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from elver.acting import OnJoint
-from elver.actuation import ActiveStress, Imposed, Motor, Muscle, Pressure, SpooledTendon, Tendon
-from elver.environment import (
-    Buoyancy,
-    DistributedWrench,
-    Feedback,
-    FrameLoad,
-    JointFeedback,
-    Lighthill,
-    Morison,
-    PointWrench,
-    SlidingFriction,
-)
 from elver.errors import BadInput
 from elver.kernels.tree.program import Program
 from elver.mechanism import Frame
@@ -222,7 +209,7 @@ def ingredients(system: System) -> tuple[Ingredient, ...]:
         axes = tuple(hold.rotation_axes), tuple(hold.position_axes)
         found.append(("hold", name, _part(mechanism.held(hold)), *axes))
     for one in (*system.actuators, *system.loads):
-        found.append((type(one).__name__, one.name, *_acts_on(system, one)))
+        found.append((type(one).__name__, one.name, *(on.name for on in one.acts_on(mechanism)), *one.traits))
     return tuple(found)
 
 
@@ -235,33 +222,6 @@ def _law(rod: Rod) -> tuple[Any, ...]:
 
 def _part(frame: Frame) -> str:
     return frame.part if isinstance(frame.part, str) else frame.part.name
-
-
-def _acts_on(system: System, part: Any) -> tuple[Any, ...]:
-    """Parts, coordinates and kinds, by name or number."""
-    if isinstance(part, Motor | OnJoint):
-        return (system.coordinates(part.joint).start + part.index,)
-    if isinstance(part, Imposed):
-        return (system.coordinates(part.target).start + part.index,)
-    if isinstance(part, PointWrench):
-        return part.part.name, part.follows
-    if isinstance(part, DistributedWrench):
-        return part.rod.name, part.follows
-    if isinstance(part, Tendon | SpooledTendon | Pressure):
-        return *(rod.name for rod in part.rods), *(tuple(_part(guide) for guide in span) for span in part.spans)
-    if isinstance(part, Muscle):
-        return (part.rod.name,)
-    if isinstance(part, ActiveStress):
-        return part.rod.name, part.asked.code
-    if isinstance(part, FrameLoad):
-        return _part(part.frame), part.asked.code
-    if isinstance(part, SlidingFriction | Feedback):
-        return (_part(part.frame),)
-    if isinstance(part, JointFeedback):
-        return tuple(joint.name for joint in part.driven)
-    if isinstance(part, Morison | Lighthill | Buoyancy):
-        return tuple(one.name for one in system.immersed(part))
-    return ()
 
 
 REMEDY = "it is no design of that structure; structure_of(system) finds its own"

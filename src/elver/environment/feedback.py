@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from elver.environment.sites import check_label, check_site
 from elver.errors import BadInput, finite
 from elver.lie import se3
-from elver.mechanism import Frame, FrameLike, Joint
+from elver.mechanism import Acts, Frame, FrameLike, Joint, Mechanism
 from elver.rods.fields import Array, check_name
 from elver.words import brief, describe
 
@@ -35,7 +35,7 @@ _STEP = float(np.cbrt(np.finfo(float).eps))
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Feedback:
+class Feedback(Acts):
     """Wrench on a body or section by a function of time and motion; it has no input.
 
     ``on`` is a body, (rod, "tip") or (rod, s) [m]. ``wrench(t, g, eta)`` returns (moment; force) (6,) [N m, N] in
@@ -75,6 +75,11 @@ class Feedback:
         assert isinstance(self.on, Frame)  # set by __post_init__
         return self.on
 
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """Where it acts."""
+        return (self.frame,)
+
     def evaluate(self, t: float, g: ArrayLike, eta: ArrayLike) -> tuple[Array, Array]:
         """Wrench (6,) and its variation (6, 12) with the pose, as g exp(ζ), and with the twist; checked."""
         g, eta = np.array(g, dtype=float), np.array(eta, dtype=float)
@@ -100,7 +105,7 @@ class Feedback:
 
 @brief
 @dataclass(frozen=True, eq=False)
-class JointFeedback:
+class JointFeedback(Acts):
     """Efforts on joints by a function of time and motion; it has no input.
 
     ``joints`` is a joint or several, all of whose coordinates it drives. ``effort(t, q, q_dot)`` returns one number per
@@ -143,6 +148,10 @@ class JointFeedback:
         """The joints it drives."""
         assert isinstance(self.joints, tuple)  # set by __post_init__
         return self.joints
+
+    def acts_on(self, mechanism: Mechanism) -> tuple[Any, ...]:
+        """The joints it drives."""
+        return self.driven
 
     def evaluate(self, t: float, q: Array, q_dot: Array) -> tuple[Array, Array]:
         """Efforts (size,) and their variation (size, 2 n) with the coordinates and their rates; checked."""

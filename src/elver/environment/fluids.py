@@ -25,7 +25,7 @@ import numpy as np
 
 from elver.bodies import Cylinder, EllipticCylinder, RigidBody
 from elver.errors import BadInput, finite, non_negative, positive
-from elver.mechanism import Part
+from elver.mechanism import Acts, Mechanism, Part
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
 from elver.slips import ask_of_fluid
@@ -72,10 +72,21 @@ def _coefficients(label: str, values: Any, names: str) -> tuple[float, ...]:
     return tuple(non_negative(f"{label}, {name}", value, "") for name, value in zip(wanted, values))
 
 
-class _Fluid:
-    """What both models share."""
+class _InWater(Acts):
+    """What water and buoyancy share: the parts that are in it."""
 
     parts: Sequence[Part]
+
+    def acts_on(self, mechanism: Mechanism) -> tuple[Part, ...]:
+        """Parts that are in it: those listed, else all rods and all bodies with mass."""
+        if self.parts is not None:
+            return tuple(self.parts)
+        return tuple(part for part in mechanism.parts if isinstance(part, Rod) or part.mass > 0.0)
+
+
+class _Fluid(_InWater):
+    """What both models share."""
+
     fluid_density: float
     added_mass: Sequence[float]
     flow: Sequence[float]
@@ -196,7 +207,7 @@ class Lighthill(_Fluid):
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Buoyancy:
+class Buoyancy(_InWater):
     """The weight of the displaced water, upward against gravity, at the centre of the volume.
 
     ``parts``: rods and bodies in the water, by default all that have mass; the volume of a body is that of its shape,

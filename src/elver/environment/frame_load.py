@@ -18,7 +18,7 @@ from elver.environment.sites import check_label, check_site
 from elver.errors import finite
 from elver.functions import LOAD, Asked, Function, as_function, check_slopes
 from elver.lie import se3
-from elver.mechanism import Frame, FrameLike
+from elver.mechanism import Acts, Frame, FrameLike
 from elver.rods import Rod
 from elver.rods.fields import Array
 from elver.values import Carried
@@ -33,7 +33,7 @@ _TWISTS = np.array([[0.0] * 6, [0.3, -0.2, 0.1, 0.2, -0.1, 0.3], [-0.6, 0.5, 0.4
 
 @brief
 @dataclass(frozen=True, eq=False)
-class FrameLoad(Carried):
+class FrameLoad(Acts, Carried):
     """A load of one's own on a body or section: ``function(g, eta, input, parameters, wrench, slope)``.
 
     ``on`` is a body, (rod, "tip") or (rod, s) [m]; ``g`` (4, 4) its pose, ``eta`` (6,) its twist [rad/s, m/s] in its
@@ -79,6 +79,16 @@ class FrameLoad(Carried):
         """The frame of the body or section it acts on."""
         assert isinstance(self.on, Frame)  # set by __post_init__
         return self.on
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """Where it acts."""
+        return (self.frame,)
+
+    @property
+    def traits(self) -> tuple[Any, ...]:
+        """Its function."""
+        return (self.asked.code,)
 
     def wrench(self, g: Array, eta: Array, value: float) -> Array:
         """F (6,) at a pose (4, 4) and a twist (6,), for an input."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from elver.errors import finite
+from elver.mechanism import Acts
 from elver.rods.fields import check_name, numbers
 from elver.slips import ask_of_gravity
 from elver.values import of_kind
@@ -20,7 +21,7 @@ __all__ = ["Gravity"]
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Gravity:
+class Gravity(Acts):
     """Uniform gravity with ``acceleration`` γ [m/s²] in world axes; its input scales it."""
 
     acceleration: tuple[float, ...] = field(default=(0.0, 0.0, -9.81), metadata=of_kind("m/s^2"))

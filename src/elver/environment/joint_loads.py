@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from elver.errors import BadInput, finite, non_negative, positive
-from elver.mechanism import Joint
+from elver.mechanism import Acts, Joint
 from elver.mechanism.coordinates import choose, default_name
 from elver.rods.fields import check_name
 from elver.slips import ask_of_angle
@@ -27,7 +27,7 @@ from elver.words import brief, describe
 __all__ = ["JointFriction", "JointSpring", "JointStop", "RotorInertia"]
 
 
-class JointLoad:
+class JointLoad(Acts):
     """What loads on joints share: one coordinate of a joint, chosen by name."""
 
     joint: Joint
@@ -49,6 +49,16 @@ class JointLoad:
     def index(self) -> int:
         """Place of the coordinate within the joint, counted from 0."""
         return self.joint.coordinate_names.index(self.coordinate)
+
+    @property
+    def place(self) -> tuple[Joint, int]:
+        """The coordinate that it acts on."""
+        return self.joint, self.index
+
+    @property
+    def traits(self) -> tuple[Any, ...]:
+        """Which coordinate it is."""
+        return (self.coordinate,)
 
     @property
     def coordinate_unit(self) -> str:
@@ -75,6 +85,8 @@ class JointSpring(JointLoad):
     rest: float = field(default=0.0, metadata=of_kind("rad|m"))
     coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
     name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
+
+    means_one_number: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         label = self._check_joint("spring")
@@ -135,6 +147,8 @@ class JointStop(JointLoad):
     coordinate: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
     name: str = field(default=None, metadata=of_kind("text"))  # type: ignore[assignment]  # left out, it is filled in below
     stiffness: float = field(kw_only=True, metadata=of_kind("N m/rad|N m|N/m"))
+
+    means_one_number: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         label = self._check_joint("stop")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from elver.environment.sites import check_label, check_site
 from elver.errors import non_negative, positive
-from elver.mechanism import Frame, FrameLike
+from elver.mechanism import Acts, Frame, FrameLike
 from elver.rods.fields import Array
 from elver.values import of_kind
 from elver.words import brief
@@ -24,7 +24,7 @@ __all__ = ["SlidingFriction"]
 
 @brief
 @dataclass(frozen=True, eq=False)
-class SlidingFriction:
+class SlidingFriction(Acts):
     """Friction against the velocity of the origin of a body or section; it has no input.
 
     ``on`` is a body, (rod, "tip") or (rod, s) [m]; ``viscous`` [N s/m]; ``dry`` [N], Coulomb friction smoothed over
@@ -53,6 +53,11 @@ class SlidingFriction:
         """The frame of the body or section it acts on."""
         assert isinstance(self.on, Frame)  # set by __post_init__
         return self.on
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """Where it acts."""
+        return (self.frame,)
 
     def force(self, v: ArrayLike) -> Array:
         """Force [N] at the velocity ``v`` [m/s] of the origin, (3,), in the axes of ``v``."""

@@ -10,14 +10,14 @@ Theory: docs/theory/surroundings.md, eq. (dead-load).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from elver.bodies import RigidBody
 from elver.errors import BadInput, finite
-from elver.mechanism import Frame, Part
+from elver.mechanism import Acts, Frame, Mechanism, Part
 from elver.rods import Rod
 from elver.rods.fields import (
     Array,
@@ -51,7 +51,7 @@ def _check_axes(label: str, axes: str, follower: str = "section") -> None:
 
 @brief
 @dataclass(frozen=True, eq=False, init=False)
-class PointWrench:
+class PointWrench(Acts):
     """Force [N] and moment [N m] on one section of a rod or on a rigid body; its input scales both.
 
     ``part`` is the rod or the body. ``at`` is, on a rod, "tip" (the default), "base" or s [m]; on a body the point
@@ -133,6 +133,15 @@ class PointWrench:
         return self.frame != "world"
 
     @property
+    def traits(self) -> tuple[Any, ...]:
+        """Whether it turns with what it acts on."""
+        return (self.follows,)
+
+    def acts_on(self, mechanism: Mechanism) -> tuple[Any, ...]:
+        """The rod or the body."""
+        return (self.part,)
+
+    @property
     def wrench(self) -> Array:
         """(moment; force) at its ``site``, in the axes of ``frame``, (6,), for the input 1."""
         return np.array([*self.moment, *self.force])
@@ -144,7 +153,7 @@ class PointWrench:
 
 @brief
 @dataclass(frozen=True, eq=False)
-class DistributedWrench:
+class DistributedWrench(Acts):
     """Force [N/m] and moment [N m/m] per metre of rest length on [start, end]; its input scales both.
 
     Each is three numbers or a vectorised callable of s [m] that returns (len(s), 3).
@@ -197,6 +206,20 @@ class DistributedWrench:
     def breaks(self) -> tuple[float, ...]:
         """Interior positions [m] where the density jumps."""
         return interior((self.start, self.last, *breaks_of(self.force), *breaks_of(self.moment)), self.rod.length)
+
+    @property
+    def traits(self) -> tuple[Any, ...]:
+        """Whether it turns with what it acts on."""
+        return (self.follows,)
+
+    @property
+    def jumps(self) -> tuple[tuple[Rod, float], ...]:
+        """Its breaks."""
+        return tuple((self.rod, s) for s in self.breaks)
+
+    def acts_on(self, mechanism: Mechanism) -> tuple[Any, ...]:
+        """The rod."""
+        return (self.rod,)
 
     def density(self, s: ArrayLike) -> Array:
         """(moment; force) per metre at ``s`` [m], axes of ``frame``, (len(s), 6); 0 off [start, end]."""

@@ -5,9 +5,10 @@ Theory: docs/theory/time-integration.md, eq. (adaptive).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elver.errors import positive
+from elver.values import of_kind
 
 __all__ = ["Adaptive"]
 
@@ -20,10 +21,10 @@ class Adaptive:
     ``smallest`` bound the step [s].
     """
 
-    tolerance: float = 1e-5
-    first: float = 1e-3
-    largest: float = 0.1
-    smallest: float = 1e-9
+    tolerance: float = field(default=1e-5, metadata=of_kind("1"))
+    first: float = field(default=1e-3, metadata=of_kind("s"))
+    largest: float = field(default=0.1, metadata=of_kind("s"))
+    smallest: float = field(default=1e-9, metadata=of_kind("s"))
 
     def __post_init__(self) -> None:
         positive("tolerance", self.tolerance, "(error of one step)")

@@ -10,8 +10,10 @@ Theory: docs/theory/time-integration.md, eq. (conserving).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elver.actuation import ActiveStress
 from elver.dynamics.core import core
@@ -21,6 +23,7 @@ from elver.errors import BadInput
 from elver.integrators.method import Method, check_rho
 from elver.rods import Spectral
 from elver.system import System
+from elver.values import of_kind
 from elver.words import describe
 
 __all__ = ["Conserving"]
@@ -39,9 +42,11 @@ class Conserving(Method):
     for robots without any damping: each step is then five, the middle one back in time.
     """
 
-    rho_inf: float = 1.0
-    order: int = field(default=2, kw_only=True)
-    max_iterations: int = field(default=40, kw_only=True)
+    rho_inf: float = field(default=1.0, metadata=of_kind("1"))
+    order: int = field(default=2, kw_only=True, metadata=of_kind("int"))
+    max_iterations: int = field(default=40, kw_only=True, metadata=of_kind("int"))
+
+    family: ClassVar[str] = "conserving"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,6 +63,11 @@ class Conserving(Method):
         """κ of velocities off what the robot can do, χ of vibration, and after how many steps energy is given back."""
         rho = self.rho_inf
         return (1.0 if rho == 1.0 else 0.0), rho * (1.0 - rho) / (1.0 + rho) ** 2, float(len(self.composition))
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """Its damping."""
+        return np.array([self.damping])
 
     @property
     def remedy(self) -> str:

@@ -9,6 +9,7 @@ Theory: docs/theory/time-integration.md, eq. (runge-kutta), (semi-implicit-euler
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from elver.errors import BadInput
 from elver.integrators.method import Method
@@ -24,6 +25,8 @@ class Explicit(Method):
     """What explicit methods share; a free base moves on SO(3)×R³. Newton's options do not matter."""
 
     stages = 1
+
+    family: ClassVar[str] = "explicit"
 
     def __post_init__(self) -> None:
         super().__post_init__()

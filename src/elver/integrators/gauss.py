@@ -8,12 +8,17 @@ Theory: docs/theory/time-integration.md, eq. (gauss), (stage-closures), (project
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from elver.actuation import SpooledTendon
+from elver.errors import BadInput
 from elver.integrators.method import Method
+from elver.system import System
+from elver.values import of_kind
 
 __all__ = ["Gauss", "GaussLegendre4", "ImplicitMidpoint"]
 
@@ -23,8 +28,10 @@ class Gauss(Method):
     """Collocation at the Gauss points of the step."""
 
     # the unknowns are accelerations: what Newton leaves in them adds up over many short steps
-    tolerance: float = 1e-14
+    tolerance: float = field(default=1e-14, metadata=of_kind("1"))
     stages = 1
+
+    family: ClassVar[str] = "gauss"
 
     @property
     def remedy(self) -> str:
@@ -43,6 +50,24 @@ class Gauss(Method):
         ahead = (1.0 + c)[:, None] ** powers @ np.linalg.inv(V)
         end = np.ones(s) @ np.linalg.inv(V)
         return np.ascontiguousarray(np.vstack([c, b, b @ A, A, A @ A, ahead, end]))
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """Its tableau."""
+        return self.tableau
+
+    @property
+    def nodes(self) -> NDArray[np.float64]:
+        """The Gauss points."""
+        return self.tableau[0]
+
+    def check(self, system: System) -> None:
+        """Refuse tendons of given length."""
+        if spooled := [part.name for part in system.actuators if isinstance(part, SpooledTendon)]:
+            raise BadInput(
+                f"{type(self).__name__} holds closures by their rates, which the wound length of {spooled[0]!r} does "
+                "not give: use GeneralizedAlpha(), HHT() or Newmark() with spooled tendons"
+            )
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ Theory: docs/theory/time-integration.md, eq. (generalized-alpha), (rho-infinity)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elver.integrators.method import OneStep, check_rho
+from elver.values import of_kind
 
 __all__ = ["GeneralizedAlpha"]
 
@@ -16,7 +17,7 @@ __all__ = ["GeneralizedAlpha"]
 class GeneralizedAlpha(OneStep):
     """α_m = (2ρ∞-1)/(ρ∞+1), α_f = ρ∞/(ρ∞+1), γ = ½-α_m+α_f, β = ¼(γ+½)²; ρ∞ = 1 does not damp, 0 damps most."""
 
-    rho_inf: float = 0.8
+    rho_inf: float = field(default=0.8, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,9 +5,10 @@ Theory: docs/theory/time-integration.md, eq. (generalized-alpha), (rho-infinity)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elver.integrators.method import OneStep, check_rho
+from elver.values import of_kind
 
 __all__ = ["HHT"]
 
@@ -16,7 +17,7 @@ __all__ = ["HHT"]
 class HHT(OneStep):
     """α_m = 0, α_f = (1-ρ∞)/(1+ρ∞), γ = ½+α_f, β = ¼(1+α_f)²; ρ∞ in [½, 1] is what is left of a high frequency."""
 
-    rho_inf: float = 0.8
+    rho_inf: float = field(default=0.8, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

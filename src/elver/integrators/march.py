@@ -20,7 +20,6 @@ from elver.dynamics.increments import words_of_increments, words_of_steps
 from elver.dynamics.states import Arrays, arrays, as_state
 from elver.integrators.conserving import Conserving
 from elver.integrators.explicit import Explicit
-from elver.integrators.gauss import Gauss
 from elver.integrators.method import Method, OneStep
 from elver.integrators.start import filtered_start
 from elver.kernels.march.memory import Place, Scratch, Track
@@ -51,7 +50,7 @@ class March:
         self.twist = a.twist
         self.passage = k.passage() if isinstance(method, Conserving) else None
         on_se3 = np.array([int(method.group == "SE3")])
-        self.place = Place(_numbers(method), on_se3, self.base, self.rates, self.q, self.multipliers)
+        self.place = Place(method.numbers, on_se3, self.base, self.rates, self.q, self.multipliers)
         self.scratch = self._scratch()
         self.divided: list[float] = []  # s, where steps that were taken in parts began, as Newton had failed
         self.failed = False  # whether it had, since whole steps did
@@ -61,8 +60,7 @@ class March:
 
     def _scratch(self) -> Scratch:
         """Arrays of the solver, which works on the state of this march."""
-        stages = self.method.stages if isinstance(self.method, Gauss) else 0
-        scratch = self.core.scratch(stages, self.passage)
+        scratch = self.core.scratch(self.method.nodes.size, self.passage)
         scratch.place = self.place
         scratch.iteration.control[:2] = self.method.tolerance, self.method.max_iterations
         return scratch
@@ -151,20 +149,19 @@ class March:
         out = self._records(T)
         if isinstance(method, Explicit):
             return self._run_explicit(method, times, out)
-        instants = times
-        if isinstance(method, Gauss):
-            fractions = np.append(method.tableau[0], 1.0)
+        instants, nodes = times, method.nodes
+        if stages := nodes.size:
+            fractions = np.append(nodes, 1.0)
             instants = (times[:-1, None] + np.diff(times)[:, None] * fractions).ravel()
         inputs = self.inputs(instants)
-        if isinstance(method, Gauss):  # rows are the stages and the end of each step
-            out["inputs"] = np.vstack([self.inputs(times[:1]), inputs[method.stages :: method.stages + 1]])
-            inside = inputs.reshape(T - 1, method.stages + 1, self.system.input_size)[:, : method.stages]
+        if stages:  # rows are the stages and the end of each step
+            out["inputs"] = np.vstack([self.inputs(times[:1]), inputs[stages :: stages + 1]])
+            inside = inputs.reshape(T - 1, stages + 1, self.system.input_size)[:, :stages]
         else:
             out["inputs"] = inputs
             inside = 0.5 * (inputs[:-1] + inputs[1:])[:, None]
         out["time"], out["node_inputs"] = times, _behind_nothing(inside)
-        scheme = "gauss" if isinstance(method, Gauss) else "one-step"
-        return self._done(self.core.solve(scheme, self.scratch, self._track(instants, inputs, out)), out)
+        return self._done(self.core.solve(method.family, self.scratch, self._track(instants, inputs, out)), out)
 
     def _track(self, instants: Array, inputs: Array, out: dict[str, Any]) -> Track:
         """What is given at these instants, and where steps are recorded."""
@@ -225,7 +222,7 @@ class March:
         out |= {"carried": np.zeros(times.size), "held": np.zeros((times.size, self.core.rows))}
         out["given_work"] = np.zeros((times.size, self.core.program.imposed.shape[0] + 1))
         more = self.passage, out["carried"], out["held"], out["given_work"]
-        return self._done(self.core.solve("conserving", self.scratch, self._track(instants, inputs, out), *more), out)
+        return self._done(self.core.solve(method.family, self.scratch, self._track(instants, inputs, out), *more), out)
 
     def _done(self, done: int, out: dict[str, Any]) -> tuple[int, dict[str, Array]]:
         """Go on from the last step that was done; its records and those before it."""
@@ -317,15 +314,6 @@ class March:
         out["whole"][:-1] = False
         out["iterations"][-1] = out["iterations"].sum()
         return out
-
-
-def _numbers(method: Method) -> Array:
-    """Numbers of the scheme of a method."""
-    if isinstance(method, Gauss):
-        return method.tableau
-    if isinstance(method, Conserving):
-        return np.array([method.damping])
-    return np.array([method.scheme]) if isinstance(method, OneStep) else np.zeros((1, 1))
 
 
 def _behind_nothing(steps: Array) -> Array:

@@ -9,11 +9,15 @@ Theory: docs/theory/time-integration.md, eq. (increment), (step), (retraction).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from elver.errors import BadInput, finite, positive
 from elver.system import System
+from elver.values import of_kind
 from elver.words import describe
 
 __all__ = ["Group", "Method", "OneStep", "check_rho"]
@@ -32,13 +36,29 @@ class Method:
     ``halvings``: how often a failing step is halved before the run gives up.
     """
 
-    group: Group = "SO3xR3"
-    tolerance: float = 1e-12
-    max_iterations: int = 25
-    halvings: int = 10
+    group: Group = field(default="SO3xR3", metadata=of_kind("text"))
+    tolerance: float = field(default=1e-12, metadata=of_kind("1"))
+    max_iterations: int = field(default=25, metadata=of_kind("int"))
+    halvings: int = field(default=10, metadata=of_kind("int"))
 
     order = 2
     """Order of accuracy in the step."""
+
+    family: ClassVar[str] = ""
+    """Its solver, one of :data:`elver.kernels.build.schemes.SCHEMES`."""
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """What its solver knows of it, in rows."""
+        return np.zeros((1, 1))
+
+    @property
+    def nodes(self) -> NDArray[np.float64]:
+        """Where its stages are, as fractions of the step; none where it works with the ends."""
+        return np.zeros(0)
+
+    def check(self, system: System) -> None:
+        """Refuse what it cannot do."""
 
     @property
     def ledger_order(self) -> int:
@@ -68,10 +88,17 @@ class Method:
 class OneStep(Method, ABC):
     """A member of the generalized-α family."""
 
+    family: ClassVar[str] = "one-step"
+
     @property
     @abstractmethod
     def scheme(self) -> tuple[float, float, float, float]:
         """(β, γ, α_m, α_f)."""
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """Its scheme."""
+        return np.array([self.scheme])
 
 
 def check_rho(rho_inf: float, low: float) -> float:

@@ -5,10 +5,11 @@ Theory: docs/theory/time-integration.md, eq. (newmark), (increment).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from elver.errors import BadInput, finite
 from elver.integrators.method import OneStep
+from elver.values import of_kind
 
 __all__ = ["Newmark"]
 
@@ -20,8 +21,8 @@ class Newmark(OneStep):
     The default (¼, ½), the average acceleration, is of order two and does not damp; γ > ½ damps and is of order one.
     """
 
-    beta: float = 0.25
-    gamma: float = 0.5
+    beta: float = field(default=0.25, metadata=of_kind("1"))
+    gamma: float = field(default=0.5, metadata=of_kind("1"))
 
     def __post_init__(self) -> None:
         super().__post_init__()

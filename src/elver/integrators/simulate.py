@@ -18,18 +18,15 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from elver.actuation import SpooledTendon
 from elver.dynamics.forward import forward_dynamics
 from elver.dynamics.quantities import overload
 from elver.errors import BadInput, CannotWrite, Interrupted, NotConverged, expect, finite, positive, warn
 from elver.guards import guarded
 from elver.integrators.adaptive import Adaptive
-from elver.integrators.conserving import Conserving
 from elver.integrators.default import default_method
 from elver.integrators.explicit import Explicit
-from elver.integrators.gauss import Gauss
 from elver.integrators.march import March
-from elver.integrators.method import Method, OneStep
+from elver.integrators.method import Method
 from elver.integrators.recording import Recorder
 from elver.lie import so3
 from elver.mechanism import Driven
@@ -134,18 +131,11 @@ def _check_times(duration: float, step: float | Adaptive, every: int, start: str
 
 
 def _check_method(system: System, method: Method) -> None:
-    if not isinstance(method, OneStep | Gauss | Explicit | Conserving):
+    if not isinstance(method, Method) or not method.family:
         raise BadInput(
             f"method = {describe(method)}: choose Conserving(), ImplicitMidpoint(), GeneralizedAlpha(), Newmark() ..."
         )
-    if isinstance(method, Explicit | Conserving):
-        method.check(system)
-    spooled = [part.name for part in system.actuators if isinstance(part, SpooledTendon)]
-    if isinstance(method, Gauss) and spooled:
-        raise BadInput(
-            f"{type(method).__name__} holds closures by their rates, which the wound length of {spooled[0]!r} does not "
-            "give: use GeneralizedAlpha(), HHT() or Newmark() with spooled tendons"
-        )
+    method.check(system)
 
 
 def _in_words(error: Exception) -> str:

@@ -378,12 +378,13 @@ class ModelReader:
         allowed = ("Adaptive",) if path[-1] == "step" else tuple(name for name in METHODS if name != "Adaptive")
         if kind not in allowed:
             self.file.fail((*path, "type"), f"type = {short(kind)} is no time scheme; {meant(str(kind), allowed)}")
-        given = {key: value for key, value in raw.items() if key != "type"}
+        cls = method_types()[kind]
+        given, kinds = {key: value for key, value in raw.items() if key != "type"}, kinds_of(cls)
         for key in given:
-            if key not in METHODS[kind]:
-                self.file.fail((*path, key), f"{kind} has no key {key!r}; {meant(key, METHODS[kind])}")
-        values = {key: self.value(METHODS[kind][key], item, (*path, key)) for key, item in given.items()}
-        return self.call(kind, method_types()[kind], values, path)
+            if key not in kinds:
+                self.file.fail((*path, key), f"{kind} has no key {key!r}; {meant(key, kinds)}")
+        values = {key: self.value(kinds[key], item, (*path, key)) for key, item in given.items()}
+        return self.call(kind, cls, values, path)
 
 
 def _only_numbers(item: Any, names: Mapping[str, Any]) -> bool:

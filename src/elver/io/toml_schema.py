@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from elver.io.model_fields import GROUPS, METHODS, SECTIONS, STUDY_FIELDS, kinds_of
-from elver.io.toml_values import FORMAT, arguments, file_types
+from elver.io.toml_values import FORMAT, arguments, file_types, method_types
 
 __all__ = ["model_schema"]
 
@@ -20,8 +20,8 @@ def model_schema() -> dict[str, Any]:
     for group, names in GROUPS.items():
         if group != "study":
             definitions[f"group-{group}"] = {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]}
-    for name, kinds in METHODS.items():
-        definitions[name] = _object(name, {key: _value(kind) for key, kind in kinds.items()}, ["type"])
+    for name, cls in method_types().items():
+        definitions[name] = _object(name, {key: _value(kind) for key, kind in kinds_of(cls).items()}, ["type"])
     schemes = [{"$ref": f"#/$defs/{name}"} for name in METHODS if name != "Adaptive"]
     definitions["group-method"] = {"anyOf": schemes}
     properties: dict[str, Any] = {

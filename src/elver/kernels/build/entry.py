@@ -10,6 +10,7 @@ from elver.kernels.algebra import lu_factor, lu_solve
 from elver.kernels.build.calls import Calls
 from elver.kernels.build.load import load
 from elver.kernels.build.plain import as_python, kernel_named
+from elver.kernels.build.schemes import SCHEMES
 from elver.kernels.build.warmup import ensure
 from elver.kernels.march.newton import dense, newton
 
@@ -40,19 +41,6 @@ __all__ = [
     "solver_of",
 ]
 
-# Of each scheme: its solver, and the residual and the tangent of its problem (:mod:`elver.kernels.march.newton`).
-_SCHEMES = {
-    "statics": ("march.rest.solve_static", "march.rest.residual_at_rest", "march.newton.tangent_at_trial"),
-    "one-step": (
-        "march.one_step.march_one_step", "march.one_step.residual_of_increment", "march.newton.tangent_at_trial",
-    ),
-    "gauss": ("march.gauss.march_gauss", "march.gauss.residual_of_stages", "march.gauss.tangent_of_stages"),
-    "conserving": (
-        "march.conserving.march_conserving", "march.conserving.residual_of_motion",
-        "march.conserving.tangent_of_motion",
-    ),
-    "explicit": ("march.explicit.march_explicit", "", ""),
-}  # fmt: skip
 _OF_ROBOT = (
     "tree.evaluate.evaluate_residual", "tree.tangent.evaluate_frames", "tree.tangent.evaluate_matrix",
     "algebra.lu_factor", "algebra.lu_solve",
@@ -65,10 +53,7 @@ _LATER = {
     "articulated": ("accelerations", 5),
     "observe": ("poses and energies", 5),
     "shoot": ("shooting", 10),
-    "one-step": ("one-step methods", 5),
-    "gauss": ("Gauss steps", 10),
-    "explicit": ("explicit steps", 5),
-    "conserving": ("conserving steps", 15),
+    **{name: (scheme.words, scheme.seconds) for name, scheme in SCHEMES.items()},
 }
 
 
@@ -87,37 +72,33 @@ def _later(group: str, kernel: str) -> Callable[..., Any]:
 @cache
 def calls_of(scheme: str, along_tree: bool) -> Calls:
     """Addresses of what the solver of a scheme calls, its increments by elimination along the tree or by LU."""
-    _, residual, tangent = _SCHEMES[scheme]
-    calls = Calls(*map(address, _OF_ROBOT))
-    if scheme == "explicit":
+    own, calls = SCHEMES[scheme], Calls(*map(address, _OF_ROBOT))
+    if not own.problem:
         return calls
-    if scheme != "statics":
-        ensure((scheme,), *_LATER[scheme])
+    if own.words:
+        ensure((scheme,), own.words, own.seconds)
     if along_tree:
         ensure(("tree",), *_LATER["tree"])
         calls = calls._replace(home=address("tree.elimination.home"), back=address("tree.substitution.back"))
-    if scheme == "conserving":
-        calls = calls._replace(
-            frame_columns=address("march.passage.frame_columns"), settle=address("march.passage.settle"),
-            start_step=address("march.step_residual.start_step"),
-        )  # fmt: skip
     return calls._replace(
-        residual=address(residual), tangent=address(tangent), iterate=address("march.newton.newton"),
+        iterate=address("march.newton.newton"),
         increment=address("march.newton.along_tree" if along_tree else "march.newton.dense"),
-    )  # fmt: skip
+        **{field: address(name) for field, name in own.problem.items()},
+    )
 
 
 @cache
 def solver_of(scheme: str) -> Callable[..., int]:
     """The solver of a scheme: a function of the tables of a robot and of a solver, and of what it takes beside."""
-    return load(_SCHEMES[scheme][0]).call
+    return load(SCHEMES[scheme].solver).call
 
 
 def solver_in_python(scheme: str, residual: Any, frames: Any, matrix: Any) -> tuple[Callable[..., int], Calls]:
     """The same as plain Python, with any residual, frames and matrix; its tables are named tuples; by LU."""
-    solver, *problem = (as_python(kernel_named(name)) for name in _SCHEMES[scheme])
-    own = dict(zip(("residual", "tangent", "increment", "iterate"), (*problem, as_python(dense), as_python(newton))))
-    return solver, Calls(residual, frames, matrix, lu_factor, lu_solve)._replace(**own)
+    own = SCHEMES[scheme]
+    solver, *problem = (as_python(kernel_named(name)) for name in (own.solver, own.residual, own.tangent))
+    named = dict(zip(("residual", "tangent", "increment", "iterate"), (*problem, as_python(dense), as_python(newton))))
+    return solver, Calls(residual, frames, matrix, lu_factor, lu_solve)._replace(**named)
 
 
 def evaluate_residual(*arguments: Any) -> None:
@@ -222,7 +203,7 @@ def accelerations(*arguments: Any) -> bool:
 @cache
 def _explicit() -> Callable[..., int]:
     ensure(("articulated",), *_LATER["articulated"])
-    call, accelerations = _later("explicit", _SCHEMES["explicit"][0]), address("tree.articulated.accelerations")
+    call, accelerations = _later("explicit", SCHEMES["explicit"].solver), address("tree.articulated.accelerations")
     return lambda *arguments: call(accelerations, *arguments)
 
 

@@ -9,20 +9,18 @@ from __future__ import annotations
 from elver.kernels.build.cache import Kernel
 from elver.kernels.build.calls import (
     BACK,
-    COLUMNS,
     FACTOR,
     FRAMES,
     HOME,
     ITERATE,
     MATRIX,
     RESIDUAL,
-    SETTLE,
     STAGE,
-    START_STEP,
     SUBSTITUTE,
 )
 from elver.kernels.build.kinds import BOOL, F1, F2, F3, FLOAT, I1, INT, VOID, Signature, record_of
 from elver.kernels.build.plain import kernel_named
+from elver.kernels.build.schemes import signatures_of_schemes
 from elver.kernels.tree.articulated import sweep_for
 from elver.kernels.tree.observe import room_for_states
 from elver.kernels.tree.program import smallest_program
@@ -34,6 +32,7 @@ _ACCELERATIONS = Signature(BOOL, (RESIDUAL, I1, _SWEEP, F2, F2, F2, F1, F1))
 _OBSERVED = record_of(room_for_states(0, 0, 0))
 
 SIGNATURES: dict[str, Signature] = {
+    **signatures_of_schemes(),
     "tree.evaluate.evaluate_residual": RESIDUAL,
     "tree.tangent.evaluate_frames": FRAMES,
     "tree.tangent.evaluate_matrix": MATRIX,
@@ -54,22 +53,8 @@ SIGNATURES: dict[str, Signature] = {
     "tree.articulated.accelerations": _ACCELERATIONS,
     "tree.observe.observe": Signature(VOID, (I1, F3, F3, F3, F1, F2, _OBSERVED)),
     "march.newton.newton": ITERATE,
-    "march.newton.tangent_at_trial": STAGE,
     "march.newton.dense": STAGE,
     "march.newton.along_tree": STAGE,
-    "march.rest.solve_static": Signature(INT, (I1, I1, F2, F2, F2, F1, F1)),
-    "march.rest.residual_at_rest": STAGE,
-    "march.one_step.march_one_step": ITERATE,
-    "march.one_step.residual_of_increment": STAGE,
-    "march.gauss.march_gauss": ITERATE,
-    "march.gauss.residual_of_stages": STAGE,
-    "march.gauss.tangent_of_stages": STAGE,
-    "march.passage.frame_columns": COLUMNS,
-    "march.passage.settle": SETTLE,
-    "march.step_residual.start_step": START_STEP,
-    "march.conserving.march_conserving": Signature(INT, (I1, I1, F1, F2, F2)),
-    "march.conserving.residual_of_motion": STAGE,
-    "march.conserving.tangent_of_motion": STAGE,
     "march.explicit.march_explicit": Signature(INT, (_ACCELERATIONS, I1, I1, _SWEEP, INT)),
     "one_rod.shoot.shoot": Signature(VOID, (I1, INT, F2, F3, F3)),
     "one_rod.static_shoot.static_shoot": Signature(VOID, (I1, INT, F2, F3, F3)),

@@ -17,6 +17,7 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from elver.kernels.build.load import is_stored
+from elver.kernels.build.schemes import NEWTON, SCHEMES
 
 if TYPE_CHECKING:
     import subprocess
@@ -42,26 +43,16 @@ GROUPS = {
     ),
     "residual": ("tree.evaluate.evaluate_residual",),
     "observe": ("tree.observe.observe",),
-    "conserving": (
-        "march.conserving.march_conserving", "march.conserving.residual_of_motion",
-        "march.conserving.tangent_of_motion", "march.passage.settle", "march.passage.frame_columns",
-        "march.step_residual.start_step",
-    ),
     "shoot": (
         "one_rod.shoot.shoot", "one_rod.static_shoot.static_shoot", "one_rod.nodes.carry_columns",
         "one_rod.nodes.join_segments", "one_rod.nodes.move_nodes", "one_rod.section.section_strains",
     ),
     "repeat": ("tree.repeat.repeat_residual", "tree.repeat.repeat_tangent", "tree.repeat.repeat_accelerations"),
-    "explicit": ("march.explicit.march_explicit",),
-    "statics": (
-        "march.newton.newton", "march.newton.tangent_at_trial", "march.newton.dense", "march.newton.along_tree",
-        "march.rest.solve_static", "march.rest.residual_at_rest",
-    ),
-    "one-step": ("march.one_step.march_one_step", "march.one_step.residual_of_increment"),
-    "gauss": ("march.gauss.march_gauss", "march.gauss.residual_of_stages", "march.gauss.tangent_of_stages"),
+    "newton": NEWTON,
+    **{name: scheme.kernels for name, scheme in SCHEMES.items()},
 }  # fmt: skip
 
-COMMON = ("tangent", "residual", "statics")
+COMMON = ("tangent", "residual", "newton", "statics")
 """What any robot needs, beside terms and methods that it asks for."""
 
 _ensured: set[str] = set()  # groups that this process has looked for

@@ -32,7 +32,7 @@ from scipy.linalg import expm, logm, null_space
 
 from elver.errors import BadInput
 from elver.lie import se3
-from elver.one_rod.shooting.multiple import March
+from elver.one_rod.shooting.multiple import SegmentFlow
 from elver.one_rod.shooting.static_flow import StaticFlow
 from elver.one_rod.shooting.statics import EndCondition, RodSolution
 from elver.words import brief, describe
@@ -194,7 +194,7 @@ class _Canonical:
 
     def maps(self, start: Array, stop: Array, g: Array, x: Array) -> tuple[Array, Array, Array]:
         """Of intervals [start, stop] (M,) from (g, x), one step each: (M, 2n, 2n), and (g, x) at their ends."""
-        g_end, x_end, Phi, _ = March(self.flow, start, stop, 1)(g, x)
+        g_end, x_end, Phi, _ = SegmentFlow(self.flow, start, stop, 1)(g, x)
         whole = (_canonical(x_end) @ Phi @ _canonical(-x)) * self.scale / self.scale[:, None]
         return whole[:, self.pick[:, None], self.pick], g_end, x_end
 
@@ -263,7 +263,7 @@ def _finer(found: RodSolution, intervals: int) -> tuple[Array, Array, Array]:
         return found.s, found.g, found.stress
     march = found.shot.march
     parts = max(1, int(np.ceil(intervals / march.start.size)))
-    fine = March(StaticFlow(found.problem), march.start, march.stop, parts)
+    fine = SegmentFlow(StaticFlow(found.problem), march.start, march.stop, parts)
     return fine.stations(), *fine.along(found.shot.g, found.shot.x)
 
 

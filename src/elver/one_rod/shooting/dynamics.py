@@ -38,7 +38,7 @@ from elver.one_rod.shooting.critical_step import (
 )
 from elver.one_rod.shooting.ends import check_ends
 from elver.one_rod.shooting.grid import RodGrid, poses_of
-from elver.one_rod.shooting.step import March
+from elver.one_rod.shooting.step import ShootingRun
 from elver.one_rod.shooting.time_scheme import NEWMARK, SchemeOf, TimeScheme
 from elver.statics.equilibrium import Equilibrium
 from elver.system import Inputs, State, System, situation
@@ -137,7 +137,7 @@ def shooting_dynamics(
     if hybrid and scheme != TimeScheme(step, *NEWMARK):
         raise BadInput("hybrid=True is the trapezoidal rule for twists: leave method out, or give Newmark()")
     growth = growth_per_segment(grid.problem, step, grid.segments)
-    march = March(grid, first, inputs, scheme, tolerance, int(max_iterations), own_midpoints)
+    march = ShootingRun(grid, first, inputs, scheme, tolerance, int(max_iterations), own_midpoints)
     if growth > HOPELESS:
         raise BadInput(f"shooting_dynamics: shooting has no digit left: {march.trouble}")
     if 2 * grid.segments * grid.steps < nodes_needed(grid.problem, step):
@@ -156,7 +156,7 @@ def shooting_dynamics(
     return _motion(march, growth)
 
 
-def _run(march: March, times: Array, progress: Progress | None) -> None:
+def _run(march: ShootingRun, times: Array, progress: Progress | None) -> None:
     """All steps; a warning when the strain acceleration begins to ring."""
     warned, shown = False, clock.perf_counter()
     for t in times:
@@ -170,7 +170,7 @@ def _run(march: March, times: Array, progress: Progress | None) -> None:
             progress(float(t), float(times[-1]))
 
 
-def _motion(march: March, growth: float) -> RodMotion:
+def _motion(march: ShootingRun, growth: float) -> RodMotion:
     """All that was computed."""
     grid, records = march.grid, list(march.records)
     states = np.array([grid.join(record.path) for record in records])

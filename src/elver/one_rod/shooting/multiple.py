@@ -36,9 +36,9 @@ from scipy.sparse.linalg import splu
 
 from elver.errors import BadInput, NotConverged
 from elver.kernels.build import entry
-from elver.one_rod.shooting.static_flow import March, poses_of, states_of
+from elver.one_rod.shooting.static_flow import SegmentFlow, poses_of, states_of
 
-__all__ = ["Condition", "March", "Shot", "mesh", "refine", "shoot"]
+__all__ = ["Condition", "SegmentFlow", "Shot", "mesh", "refine", "shoot"]
 
 Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
@@ -57,7 +57,7 @@ _LONGEST_TURN = 1.0  # rad per Newton step and node
 class Shot:
     """Solution of a two-point problem: pose and x at all nodes."""
 
-    march: March
+    march: SegmentFlow
     g: Array
     x: Array
     iterations: int
@@ -190,7 +190,7 @@ class _Point:
 class _Newton:
     """The equations of one mesh."""
 
-    def __init__(self, march: March, base: Condition, tip: Condition, scale: Array) -> None:
+    def __init__(self, march: SegmentFlow, base: Condition, tip: Condition, scale: Array) -> None:
         self.march, self.base, self.tip, self.scale = march, base, tip, scale
         self._scratch = np.zeros(16)
 
@@ -220,7 +220,7 @@ class _Newton:
 
 
 def shoot(
-    march: March,
+    march: SegmentFlow,
     base: Condition,
     tip: Condition,
     g: Array,
@@ -403,7 +403,7 @@ def refine(
     """
     c = np.asarray(scale, dtype=float)
     march = shot.march
-    fine = March(march.flow, march.start, march.stop, 2 * march.steps)
+    fine = SegmentFlow(march.flow, march.start, march.stop, 2 * march.steps)
     starts = states_of(shot.g[:-1], shot.x[:-1])
     ends, transition, _ = march.run(starts, tangent=False)
     better, _, path = fine.run(starts, tangent=False)

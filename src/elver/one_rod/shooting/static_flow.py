@@ -26,7 +26,7 @@ from elver.kernels.one_rod.views import FORM, MAGNUS, TURNS, Rod, section_for, s
 from elver.one_rod.problem import RodProblem, Sections
 from elver.rods import Law
 
-__all__ = ["Form", "Integrator", "March", "StaticFlow", "poses_of", "rod_of", "states_of", "tendon_table"]
+__all__ = ["Form", "Integrator", "SegmentFlow", "StaticFlow", "poses_of", "rod_of", "states_of", "tendon_table"]
 
 Array: TypeAlias = NDArray[np.float64]
 Form: TypeAlias = Literal["stress", "strain"]
@@ -119,7 +119,7 @@ def _tables(sections: Sections) -> tuple[Array, Array]:
     return at, tendon_table(sections)
 
 
-class March:
+class SegmentFlow:
     """Integration of a flow over all segments at once.
 
     Segment k runs from ``start`` to ``stop`` (M,) [m] and is crossed in ``steps`` equal steps of order four. Ends of
@@ -142,7 +142,7 @@ class March:
         self._table = table(*self._arrays)
 
     @classmethod
-    def between(cls, flow: StaticFlow, nodes: ArrayLike, steps: int) -> March:
+    def between(cls, flow: StaticFlow, nodes: ArrayLike, steps: int) -> SegmentFlow:
         """Segments between neighbouring ``nodes`` (M + 1,) [m]."""
         nodes = np.asarray(nodes, dtype=float)
         return cls(flow, nodes[:-1], nodes[1:], steps)

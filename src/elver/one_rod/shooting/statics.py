@@ -33,7 +33,7 @@ from elver.one_rod.problem import End, EndWrench, RodProblem
 from elver.one_rod.result import RodResult, StrainField, strain_of
 from elver.one_rod.shooting.end_condition import EndCondition
 from elver.one_rod.shooting.multiple import Condition, Shot, mesh, refine, shoot
-from elver.one_rod.shooting.static_flow import Form, Integrator, March, StaticFlow
+from elver.one_rod.shooting.static_flow import Form, Integrator, SegmentFlow, StaticFlow
 from elver.system import Inputs, State, System
 from elver.words import describe
 
@@ -93,7 +93,7 @@ class RodSolution(RodResult):
         k = int(np.clip(np.searchsorted(march.nodes, s, side="right") - 1, 0, march.nodes.size - 2))
         if s - march.nodes[k] < 1e-12 * self.problem.length:
             return np.array(self.shot.g[k])
-        part = March.between(march.flow, [march.nodes[k], s], march.steps)
+        part = SegmentFlow.between(march.flow, [march.nodes[k], s], march.steps)
         return part(self.shot.g[k : k + 1], self.shot.x[k : k + 1], tangent=False)[0][0]
 
     def strain(self, s: ArrayLike) -> Array:
@@ -110,7 +110,7 @@ def _sample(shot: Shot, problem: RodProblem, s: Array) -> Array:
     span = np.maximum(s - nodes[k], 1e-9 * problem.length)
     inside = np.minimum(s, nodes[k + 1] - 1e-9 * (nodes[k + 1] - nodes[k]))
     inside = np.maximum(inside, nodes[k] + 1e-9 * (nodes[k + 1] - nodes[k]))
-    stress = March(flow, nodes[k], nodes[k] + span, shot.march.steps)(shot.g[k], shot.x[k], tangent=False)[1]
+    stress = SegmentFlow(flow, nodes[k], nodes[k] + span, shot.march.steps)(shot.g[k], shot.x[k], tangent=False)[1]
     return flow.strain(problem.at(inside), stress)
 
 
@@ -218,7 +218,7 @@ class _Solver:
         flow = StaticFlow(problem, self.form, self.integrator)
         try:
             shot = shoot(
-                March.between(flow, nodes, self.steps), base, tip, g, x,
+                SegmentFlow.between(flow, nodes, self.steps), base, tip, g, x,
                 scale=self.scale, tolerance=self.tolerance, max_iterations=self.max_iterations,
                 label="shooting",
             )  # fmt: skip
@@ -449,7 +449,7 @@ def _energy(problem: RodProblem, shot: Shot) -> tuple[float, float]:
     for x, w in zip(points, weights):
         span = 0.5 * (1.0 + x) * h
         start = nodes[:-1]
-        march = March(flow, start, start + span, shot.march.steps)
+        march = SegmentFlow(flow, start, start + span, shot.march.steps)
         g, stress, _, _ = march(shot.g[:-1], shot.x[:-1], tangent=False)
         sections = problem.at(start + span)
         xi = flow.strain(sections, stress)

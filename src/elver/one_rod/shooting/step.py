@@ -29,7 +29,7 @@ from elver.one_rod.shooting.grid import RodGrid, poses_of
 from elver.one_rod.shooting.time_scheme import Rates, TimeScheme
 from elver.system import Inputs, State
 
-__all__ = ["March", "Record"]
+__all__ = ["ShootingRun", "Record"]
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Record(NamedTuple):
     ringing: float
 
 
-class March:
+class ShootingRun:
     """The state of a run on the grid of the rod; :meth:`advance` takes a step."""
 
     def __init__(

@@ -42,7 +42,7 @@ from elver.one_rod.transcription.maps import Map, casadi, increment, retract, ro
 from elver.one_rod.transcription.own_energy import OwnEnergy
 from elver.rods import FullLaw, Law, SectionLaw
 
-__all__ = ["Layout", "NodeConstraint", "Program", "program"]
+__all__ = ["NodeLayout", "NodeConstraint", "NonlinearProgram", "program"]
 
 Array: TypeAlias = NDArray[np.float64]
 Expression: TypeAlias = Any
@@ -62,7 +62,7 @@ class NodeConstraint:
 
 
 @dataclass(frozen=True)
-class Layout:
+class NodeLayout:
     """What shapes a program; numbers (lengths, stiffness, loads, poses) are its parameters."""
 
     elements: int
@@ -136,10 +136,10 @@ class Layout:
         return (1 / 6, 4 / 6, 1 / 6) if self.order == 4 else (0.5, 0.0, 0.5)
 
 
-class Program:
+class NonlinearProgram:
     """CasADi functions of one layout."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: NodeLayout) -> None:
         self.layout = layout
         self.ca = casadi()
 
@@ -499,6 +499,6 @@ def traced(name: str, function: Any) -> tuple[str, int]:
 
 
 @lru_cache(maxsize=32)
-def program(layout: Layout) -> Program:
+def program(layout: NodeLayout) -> NonlinearProgram:
     """The program of a layout; those used last are kept, so that a sweep over a parameter builds its own once."""
-    return Program(layout)
+    return NonlinearProgram(layout)

@@ -1,8 +1,8 @@
 """A problem of one rod on its nodes: what a direct method hands to its program, and where it starts.
 
 Nodes are equal, moved or added where a field jumps or a constraint asks for one. The numbers of the problem (lengths in
-units of L, energies in units of B/L) become the parameters of a :class:`Program`; rows that are not defects are the
-held components of the tip, the index of a closed curve, and the constraints given by the user, in this order.
+units of L, energies in units of B/L) become the parameters of a :class:`NonlinearProgram`; rows that are not defects
+are the held components of the tip, the index of a closed curve, and the constraints given by the user, in this order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elver.one_rod.checks import check_potential, is_planar
 from elver.one_rod.problem import RodProblem
 from elver.one_rod.result import Guess, RodResult, strain_of
 from elver.one_rod.transcription.maps import Map
-from elver.one_rod.transcription.program import Layout, NodeConstraint, Program, program, traced
+from elver.one_rod.transcription.program import NodeConstraint, NodeLayout, NonlinearProgram, program, traced
 from elver.rods import FullLaw
 from elver.system import State, System
 from elver.words import describe
@@ -94,7 +94,7 @@ class Transcription:
             free, held = (tuple(k for k in rows if k in (2, 3, 4)) for rows in (free, held))
         if index is not None:
             held = tuple(k for k in held if k != 2)  # the total turn says more than the turn of the tip
-        self.layout = Layout(
+        self.layout = NodeLayout(
             elements=len(self.s) - 1,
             starts=starts,
             free=tuple(problem.component),
@@ -110,7 +110,7 @@ class Transcription:
             constraints=tuple(self._node_constraint(c) for c in constraints),
             law=problem.law,
         )
-        self.program: Program = program(self.layout)
+        self.program: NonlinearProgram = program(self.layout)
         self.parameters = self._parameters(index)
         self.lower, self.upper = self._bounds()
 

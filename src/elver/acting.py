@@ -13,35 +13,28 @@ from elver.bodies import RigidBody
 from elver.environment import (
     Buoyancy,
     DistributedWrench,
-    Feedback,
     FrameLoad,
     Gravity,
     JointFeedback,
-    JointFriction,
-    JointSpring,
-    JointStop,
+    JointLoad,
     Lighthill,
     Morison,
     PointWrench,
-    RotorInertia,
-    SlidingFriction,
 )
 from elver.errors import BadInput
-from elver.mechanism import Joint, Part
+from elver.mechanism import Joint, Part, Passive
 from elver.rods import Rod
 
 if TYPE_CHECKING:
     from elver.system import System
 
 __all__ = [
-    "Actuator", "Channel", "Fluid", "Load", "OnJoint", "Settable", "check_coordinates", "check_target", "check_water",
+    "Actuator", "Channel", "Fluid", "Load", "Settable", "check_coordinates", "check_target", "check_water",
 ]  # fmt: skip
 
 Actuator: TypeAlias = Tendon | SpooledTendon | Muscle | Pressure | Motor | Imposed | ActiveStress
 Settable: TypeAlias = Gravity | PointWrench | DistributedWrench | FrameLoad
 Fluid: TypeAlias = Morison | Lighthill
-OnJoint: TypeAlias = JointSpring | JointFriction | JointStop | RotorInertia
-Passive: TypeAlias = OnJoint | SlidingFriction | Fluid | Buoyancy | Feedback | JointFeedback
 Load: TypeAlias = Settable | Passive
 Channel: TypeAlias = Actuator | Settable
 
@@ -90,7 +83,7 @@ def check_coordinates(system: System) -> None:
                 )
     taken: dict[tuple[type, int], str] = {}
     for load in system.loads:
-        if isinstance(load, OnJoint):
+        if isinstance(load, JointLoad):
             place = type(load), system.coordinates(load.joint).start + load.index
             if place in taken:
                 raise BadInput(

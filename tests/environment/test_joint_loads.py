@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from elver.bodies import RigidBody
-from elver.environment import JointFriction, JointSpring, JointStop, SlidingFriction
+from elver.dynamics.assembly import compile_system
+from elver.environment import JointFriction, JointLoad, JointSpring, JointStop, SlidingFriction
 from elver.errors import BadInput
 from elver.io import dumps, loads
-from elver.mechanism import Fixed, Frame, Planar, Prismatic, Revolute
+from elver.mechanism import Fixed, Frame, Mechanism, Planar, Prismatic, Revolute
 from elver.rods import Circle, Legendre, Material, Rod
+from elver.system import System
 
 LINK = RigidBody(1.0, (1e-3, 1e-3, 1e-3), name="link")
 CRANK = Revolute("world", LINK, name="crank")
@@ -62,6 +64,26 @@ def test_stops_push_back_into_their_range_only():
     assert JointStop(CRANK, lower=0.0, stiffness=10.0).effort(1e6) == 0.0
 
 
+class Trim(JointLoad):
+    """A kind of our own: a spring that a coordinate may have beside the one of the library, were there room."""
+
+    def __init__(self, joint, stiffness):
+        self.joint, self.coordinate, self.name, self.stiffness = joint, "angle", "trim", stiffness
+
+    @property
+    def coefficients(self):
+        return {"stiffness": self.stiffness}
+
+
+def test_a_kind_of_load_on_a_coordinate_is_its_class_alone():
+    mechanism = Mechanism([CRANK])
+    own, known = (System(mechanism, loads=[load]) for load in (Trim(CRANK, 2.5), JointSpring(CRANK, 2.5)))
+    for one, other in zip(compile_system(own).values, compile_system(known).values, strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(BadInput, match="'crank-spring' and 'trim' both give stiffness to one coordinate: combine them"):
+        compile_system(System(mechanism, loads=[JointSpring(CRANK, 2.5), Trim(CRANK, 1.0)]))
+
+
 # Sliding ----------------------------------------------------------------------------------------------------
 
 
@@ -74,6 +96,13 @@ def test_sliding_friction_opposes_the_velocity():
     slow = np.array([1e-3, -2e-3, 0.0])
     magnitude = 2.0 * np.linalg.norm(slow) + 3.0 * np.linalg.norm(slow) / np.hypot(np.linalg.norm(slow), 1e-3)
     assert friction.force(slow) == pytest.approx(-magnitude * slow / np.linalg.norm(slow))
+
+
+def test_heat_of_sliding_is_the_power_that_its_force_takes():
+    friction = SlidingFriction(LINK, viscous=2.0, dry=3.0, speed=0.1)
+    motion = np.random.default_rng(1).normal(size=(20, 6))
+    power = [-friction.force(v) @ v for v in motion[:, 3:]]
+    np.testing.assert_allclose(friction.heat(motion), power, rtol=1e-14)  # rounding
 
 
 def test_sliding_friction_acts_on_a_body_or_a_section():

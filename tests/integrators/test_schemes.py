@@ -10,6 +10,7 @@ import pytest
 import elver as ev
 from elver.analytic import free_rigid_body
 from elver.integrators import OneStep
+from elver.kernels.build.schemes import SCHEMES
 from elver.lie import so3
 
 FAMILY = {
@@ -150,3 +151,16 @@ def test_the_root_integrator_keeps_momentum_as_boyer_demands() -> None:
     assert np.max(np.linalg.norm(H - H[0], axis=1)) < 3e-5 * size[0]
     energy = run["energy/total"].values
     assert np.max(np.abs(energy / energy[0] - 1.0)) < 2e-5
+
+
+def test_a_family_is_what_is_declared_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is declared with the kernels of another runs as that one, and nothing else knows its name."""
+
+    class Other(ev.Newmark):
+        family = "declared by a test"
+
+    monkeypatch.setitem(SCHEMES, Other.family, SCHEMES["one-step"]._replace(words=""))
+    link = ev.RigidBody(1.0, (1e-2, 2e-2, 3e-2), (0.1, 0.0, 0.0), name="link")
+    system = ev.System(ev.Mechanism([ev.Revolute("world", link, axis="y")]), loads=[ev.Gravity()])
+    known, declared = (ev.simulate(system, None, 0.1, 5e-3, method) for method in (ev.Newmark(), Other()))
+    np.testing.assert_array_equal(declared["q"].values, known["q"].values)

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from elver.acting import OnJoint
 from elver.actuation import Motor, Muscle, Pressure, SpooledTendon, Tendon
 from elver.bodies import RigidBody
 from elver.dynamics.bands import SLOTS, Near, law_bands, project, stacked, windows
@@ -42,9 +41,7 @@ from elver.environment import (
     DistributedWrench,
     Feedback,
     Gravity,
-    JointFriction,
-    JointSpring,
-    JointStop,
+    JointLoad,
     Lighthill,
     Morison,
     PointWrench,
@@ -53,7 +50,7 @@ from elver.environment import (
 from elver.errors import BadInput
 from elver.kernels.tree.program import Program
 from elver.kernels.twin.tendon import stretch_of_tendon
-from elver.mechanism import Frame, Joint
+from elver.mechanism import Acts, Frame, Joint
 from elver.rods import Rod
 from elver.system import System
 
@@ -73,7 +70,7 @@ class Assembly:
     joints: dict[Joint, tuple[int, int]]  # joint frames of the tree: on the parent, on the child
     strip_owner: tuple[Morison | Lighthill, ...]  # the water that each strip belongs to
     drag_owner: tuple[Rod, ...]  # the rod that each drag belongs to
-
+    held: dict[Acts, int]  # frame that each load holds on to
     own: Own  # functions of one's own
 
     @cached_property
@@ -138,7 +135,7 @@ def compile_system(system: System, structure: Structure | None = None, *, apart:
         check_same(own, structure)
     return Assembly(
         own, values, tree.rods, tree.bodies, tree.joints, tuple(arrays.strip_owner), tuple(arrays.drag_owner),
-        arrays.own,
+        arrays.held, arrays.own,
     )  # fmt: skip
 
 
@@ -160,6 +157,7 @@ class _Arrays:
         self.system, self.tree = system, tree
         self.strip_owner: list[Morison | Lighthill] = []
         self.drag_owner: list[Rod] = []
+        self.held: dict[Acts, int] = {load: tree.frame_of(load.frames[0]) for load in system.loads if load.frames}
         self.own = own_functions(system)
         self.index = system.input_index
         self.on_joints, self.points = _joint_loads(system), _points(system, tree)
@@ -173,8 +171,7 @@ class _Arrays:
         self.strip_owner, self.drag_owner = water.owner, drags["owner"]
         gravity = next((load for load in system.loads if isinstance(load, Gravity)), None)
         slides = [load for load in system.loads if isinstance(load, SlidingFriction)]
-        pushes = [load.frame for load in system.loads if isinstance(load, Feedback)]
-        pushes += [load.frame for load in self.own.loads]
+        pushes = [*(load for load in system.loads if isinstance(load, Feedback)), *self.own.loads]
         inertia, length = water.inertia + water.added, _size(system)
         self.found |= {
             "inertia": inertia,
@@ -185,14 +182,14 @@ class _Arrays:
             "load_input": ints(loads["input"]),
             "load_follows": ints(loads["follows"]),
             "load_wrench": floats(loads["wrench"]).reshape(-1, 6),
-            "slide_frame": ints([tree.frame_of(load.frame) for load in slides]),
+            "slide_frame": ints([self.held[load] for load in slides]),
             "slide": floats([(load.viscous, load.dry, load.speed) for load in slides]).reshape(-1, 3),
             "drag_frame": ints(drags["frame"]),
             "drag": floats(drags["matrix"]).reshape(-1, 6, 6),
             "strip_frame": ints(water.frame).reshape(-1, 2),
             "strip_pose": floats(water.pose).reshape(-1, 4, 3),
             "strip": floats(water.strip).reshape(-1, 10),
-            "user_frame": ints([tree.frame_of(frame) for frame in pushes]),
+            "user_frame": ints([self.held[load] for load in pushes]),
             "scale": _scale(system, length),
             "length": floats([length]),
             "energy": floats([_energy(self.points.softest, inertia, length)]),
@@ -427,24 +424,18 @@ def _blocks(system: System, *laws: Array) -> list[tuple[int, int, bool]]:
 def _joint_loads(system: System) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Springs, friction, stops and rotors: stiffness, viscous damping, rest, friction and stop rows, rotor inertia."""
     n = system.n
-    stiffness, viscous, rest, rotor = (np.zeros(n) for _ in range(4))
-    friction, stop = np.zeros((n, 2)), np.zeros((n, 3))
-    friction[:, 1] = 1.0
+    rows = {name: np.zeros(n) for name in ("stiffness", "viscous", "rest")}
+    rows |= {"friction": np.tile([0.0, 1.0], (n, 1)), "stop": np.zeros((n, 3)), "rotor": np.zeros(n)}
+    given: dict[tuple[str, int], str] = {}
     for load in system.loads:
-        if not isinstance(load, OnJoint):
-            continue
-        k = system.coordinates(load.joint).start + load.index
-        if isinstance(load, JointSpring):
-            stiffness[k] += load.stiffness
-            rest[k] = load.rest
-        elif isinstance(load, JointFriction):
-            viscous[k] += load.viscous
-            friction[k] = load.dry, load.speed
-        elif isinstance(load, JointStop):
-            stop[k] = load.lower, load.upper, load.stiffness
-        else:
-            rotor[k] = load.inertia
-    return stiffness, viscous, rest, friction, stop, rotor
+        if isinstance(load, JointLoad):
+            k = system.coordinates(load.joint).start + load.index
+            for name, value in load.coefficients.items():
+                if other := given.get((name, k)):
+                    raise BadInput(f"{other!r} and {load.name!r} both give {name} to one coordinate: combine them")
+                given[name, k] = load.name
+                rows[name][k] = value
+    return rows["stiffness"], rows["viscous"], rows["rest"], rows["friction"], rows["stop"], rows["rotor"]
 
 
 def _loads(system: System, tree: Segments) -> dict[str, list[Any]]:

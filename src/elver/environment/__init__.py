@@ -4,7 +4,7 @@ from elver.environment.feedback import Feedback, JointFeedback
 from elver.environment.fluids import Buoyancy, Lighthill, Morison, Outline
 from elver.environment.frame_load import FrameLoad
 from elver.environment.gravity import Gravity
-from elver.environment.joint_loads import JointFriction, JointSpring, JointStop, RotorInertia
+from elver.environment.joint_loads import JointFriction, JointLoad, JointSpring, JointStop, RotorInertia
 from elver.environment.sliding import SlidingFriction
 from elver.environment.wrench import DistributedWrench, PointWrench
 
@@ -16,6 +16,7 @@ __all__ = [
     "Gravity",
     "JointFeedback",
     "JointFriction",
+    "JointLoad",
     "JointSpring",
     "JointStop",
     "Lighthill",

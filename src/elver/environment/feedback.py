@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from elver.environment.sites import check_label, check_site
 from elver.errors import BadInput, finite
 from elver.lie import se3
-from elver.mechanism import Acts, Frame, FrameLike, Joint, Mechanism
+from elver.mechanism import Frame, FrameLike, Joint, Mechanism, Passive
 from elver.rods.fields import Array, check_name
 from elver.words import brief, describe
 
@@ -35,7 +35,7 @@ _STEP = float(np.cbrt(np.finfo(float).eps))
 
 @brief
 @dataclass(frozen=True, eq=False)
-class Feedback(Acts):
+class Feedback(Passive):
     """Wrench on a body or section by a function of time and motion; it has no input.
 
     ``on`` is a body, (rod, "tip") or (rod, s) [m]. ``wrench(t, g, eta)`` returns (moment; force) (6,) [N m, N] in
@@ -105,7 +105,7 @@ class Feedback(Acts):
 
 @brief
 @dataclass(frozen=True, eq=False)
-class JointFeedback(Acts):
+class JointFeedback(Passive):
     """Efforts on joints by a function of time and motion; it has no input.
 
     ``joints`` is a joint or several, all of whose coordinates it drives. ``effort(t, q, q_dot)`` returns one number per

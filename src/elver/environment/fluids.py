@@ -25,7 +25,7 @@ import numpy as np
 
 from elver.bodies import Cylinder, EllipticCylinder, RigidBody
 from elver.errors import BadInput, finite, non_negative, positive
-from elver.mechanism import Acts, Mechanism, Part
+from elver.mechanism import Mechanism, Part, Passive
 from elver.rods import Rod
 from elver.rods.fields import Array, check_name
 from elver.slips import ask_of_fluid
@@ -72,7 +72,7 @@ def _coefficients(label: str, values: Any, names: str) -> tuple[float, ...]:
     return tuple(non_negative(f"{label}, {name}", value, "") for name, value in zip(wanted, values))
 
 
-class _InWater(Acts):
+class _InWater(Passive):
     """What water and buoyancy share: the parts that are in it."""
 
     parts: Sequence[Part]

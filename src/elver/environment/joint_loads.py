@@ -13,26 +13,32 @@ Theory: docs/theory/surroundings.md, eq. (joint-loads).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from elver.errors import BadInput, finite, non_negative, positive
-from elver.mechanism import Acts, Joint
+from elver.mechanism import Joint, Passive
 from elver.mechanism.coordinates import choose, default_name
 from elver.rods.fields import check_name
 from elver.slips import ask_of_angle
 from elver.values import of_kind
 from elver.words import brief, describe
 
-__all__ = ["JointFriction", "JointSpring", "JointStop", "RotorInertia"]
+__all__ = ["JointFriction", "JointLoad", "JointSpring", "JointStop", "RotorInertia"]
 
 
-class JointLoad(Acts):
+class JointLoad(Passive, ABC):
     """What loads on joints share: one coordinate of a joint, chosen by name."""
 
     joint: Joint
     coordinate: str
     name: str
+
+    @property
+    @abstractmethod
+    def coefficients(self) -> dict[str, Any]:
+        """What it gives to the laws of its coordinate, by the names of their arrays."""
 
     def _check_joint(self, kind: str) -> str:
         """Fill in coordinate and name; returns how messages speak of this load."""
@@ -97,6 +103,11 @@ class JointSpring(JointLoad):
         if unit == "rad":
             ask_of_angle(f"{label}: rest", self.rest)
 
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """Its rows."""
+        return {"stiffness": self.stiffness, "rest": self.rest}
+
     def effort(self, q: float, q_dot: float = 0.0) -> float:
         """Generalized force Q [N m or N] at ``q`` [rad or m]; the rate does not matter."""
         return -self.stiffness * (q - self.rest)
@@ -126,6 +137,11 @@ class JointFriction(JointLoad):
         object.__setattr__(self, "viscous", viscous)
         object.__setattr__(self, "dry", non_negative(f"{label}: dry", self.dry, effort))
         object.__setattr__(self, "speed", positive(f"{label}: speed", self.speed, f"{unit}/s"))
+
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """Its rows."""
+        return {"viscous": self.viscous, "friction": (self.dry, self.speed)}
 
     def effort(self, q: float, q_dot: float) -> float:
         """Generalized force Q [N m or N] at the rate ``q_dot`` [rad/s or m/s]; the coordinate does not matter."""
@@ -168,6 +184,11 @@ class JointStop(JointLoad):
         if math.isinf(self.lower) and math.isinf(self.upper):
             raise BadInput(f"{label} stops nothing: give lower or upper in {unit}")
 
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """Its rows."""
+        return {"stop": (self.lower, self.upper, self.stiffness)}
+
     def effort(self, q: float, q_dot: float = 0.0) -> float:
         """Generalized force Q [N m or N] at ``q`` [rad or m]; the rate does not matter."""
         return self.stiffness * (max(self.lower - q, 0.0) - max(q - self.upper, 0.0))
@@ -191,6 +212,11 @@ class RotorInertia(JointLoad):
         label = self._check_joint("rotor")
         unit = "kg m²" if self.coordinate_unit == "rad" else "kg"
         object.__setattr__(self, "inertia", non_negative(f"{label}: inertia", self.inertia, unit))
+
+    @property
+    def coefficients(self) -> dict[str, Any]:
+        """Its row."""
+        return {"rotor": self.inertia}
 
 
 def _limit(name: str, value: Any, unit: str) -> float:

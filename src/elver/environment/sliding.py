@@ -8,13 +8,14 @@ Theory: docs/theory/surroundings.md, eq. (sliding).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from elver.environment.sites import check_label, check_site
 from elver.errors import non_negative, positive
-from elver.mechanism import Acts, Frame, FrameLike
+from elver.mechanism import Frame, FrameLike, Passive
 from elver.rods.fields import Array
 from elver.values import of_kind
 from elver.words import brief
@@ -24,7 +25,7 @@ __all__ = ["SlidingFriction"]
 
 @brief
 @dataclass(frozen=True, eq=False)
-class SlidingFriction(Acts):
+class SlidingFriction(Passive):
     """Friction against the velocity of the origin of a body or section; it has no input.
 
     ``on`` is a body, (rod, "tip") or (rod, s) [m]; ``viscous`` [N s/m]; ``dry`` [N], Coulomb friction smoothed over
@@ -58,6 +59,14 @@ class SlidingFriction(Acts):
     def frames(self) -> tuple[Frame, ...]:
         """Where it acts."""
         return (self.frame,)
+
+    heats: ClassVar[bool] = True
+
+    def heat(self, motion: Array) -> Array:
+        """Power [W] that it turns into heat at motions (…, 6) of its frame: spin and velocity in world axes."""
+        v = motion[..., 3:]
+        square = np.einsum("...i,...i->...", v, v)
+        return np.asarray((self.viscous + self.dry / np.sqrt(square + self.speed**2)) * square)
 
     def force(self, v: ArrayLike) -> Array:
         """Force [N] at the velocity ``v`` [m/s] of the origin, (3,), in the axes of ``v``."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from elver.lazy import lazy
 
 _HOME = {
-    "acts": "Acts",
+    "acts": "Acts Passive",
     "base": "Base Clamped Driven Free Motion",
     "denavit_hartenberg": "MDHRow mdh_chain",
     "frame": "Frame FrameLike Part as_frame",
@@ -20,7 +20,7 @@ _HOME = {
 __all__ = lazy(__name__, _HOME)
 
 if TYPE_CHECKING:
-    from elver.mechanism.acts import Acts
+    from elver.mechanism.acts import Acts, Passive
     from elver.mechanism.base import Base, Clamped, Driven, Free, Motion
     from elver.mechanism.denavit_hartenberg import MDHRow, mdh_chain
     from elver.mechanism.frame import Frame, FrameLike, Part, as_frame

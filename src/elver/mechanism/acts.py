@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from elver.mechanism.frame import Frame
+from elver.rods.fields import Array
 
 if TYPE_CHECKING:
     from elver.mechanism.joints import Joint
     from elver.mechanism.mechanism import Mechanism
     from elver.rods import Rod
 
-__all__ = ["Acts"]
+__all__ = ["Acts", "Passive"]
 
 
 class Acts:
@@ -54,3 +57,14 @@ class Acts:
         """Parts and joints that it acts on."""
         on = () if self.place is None else (self.place[0],)
         return (*on, *(frame.part for frame in self.frames if frame.part != "world"))
+
+
+class Passive(Acts):
+    """A load without an input."""
+
+    heats: ClassVar[bool] = False
+    """Whether it turns the motion of its frame into heat."""
+
+    def heat(self, motion: Array) -> Array:
+        """Power [W] that it turns into heat at motions (…, 6) of its frame: spin and velocity in world axes."""
+        return np.zeros(motion.shape[:-1])

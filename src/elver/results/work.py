@@ -34,10 +34,9 @@ from elver.environment import (
     Lighthill,
     Morison,
     PointWrench,
-    SlidingFriction,
 )
 from elver.lie import se3, so3
-from elver.mechanism import Driven, Joint
+from elver.mechanism import Driven, Joint, Passive
 from elver.results.water import strip_powers
 from elver.rods import Rod
 from elver.system import System
@@ -82,8 +81,9 @@ class WorkMeter:
         self.fluids = [load for load in system.loads if isinstance(load, Morison | Lighthill)]
         self.stresses = [part for part in system.actuators if isinstance(part, ActiveStress)]
         self.pushes = [load for load in system.loads if isinstance(load, FrameLoad)]
-        self.slides = [load for load in system.loads if isinstance(load, SlidingFriction)]
-        used = [*p.load_frame[self.turning], *p.slide_frame, *p.drag_frame, *p.strip_frame[:, 0], *p.user_frame]
+        self.slides = [load for load in system.loads if isinstance(load, Passive) and load.heats]
+        held = [kernels.assembly.held[load] for load in self.slides]
+        used = [*p.load_frame[self.turning], *held, *p.drag_frame, *p.strip_frame[:, 0], *p.user_frame]
         self.frames = {int(f): k for k, f in enumerate(sorted(set(used)))}
         base = system.mechanism.base
         self.driven = base.motion if isinstance(base, Driven) else None
@@ -382,11 +382,8 @@ class WorkMeter:
                 other = np.minimum(p.law[own, 0] + j, count - 1)
                 lost += np.einsum("ti,i,ti->t", v, p.D_elastic[own, j], v[:, other])
             yield k, lost
-        for j, _ in enumerate(self.slides):
-            v = node.velocity[:, self.frames[int(p.slide_frame[j])], 3:]
-            viscous, dry, speed = p.slide[j]
-            square = np.einsum("ti,ti->t", v, v)
-            yield len(self.dampers) + j, (viscous + dry / np.sqrt(square + speed**2)) * square
+        for j, load in enumerate(self.slides):
+            yield len(self.dampers) + j, load.heat(node.velocity[:, self.frames[self.kernels.assembly.held[load]]])
 
     def _drags(self, node: _Nodes, ends: Observation | None) -> Iterator[tuple[int, Array]]:
         """Power [W] of drag on the frames of rods; of conserving steps in the axes of both ``ends``."""

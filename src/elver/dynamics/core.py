@@ -28,6 +28,7 @@ from elver.environment import FrameLoad
 from elver.errors import BadInput, expect
 from elver.kernels.build import entry
 from elver.kernels.build.load import load, raised
+from elver.kernels.build.plain import InPython
 from elver.kernels.build.tables import PROTOTYPE, ROOM, named_types, robot_of, table_of
 from elver.kernels.build.warmup import COMMON, ensure
 from elver.kernels.march.memory import (
@@ -394,7 +395,7 @@ class Core:
         """:meth:`solve` as plain Python, with residual, frames and matrix that call back; never along the tree."""
         solver, calls = entry.solver_in_python(scheme, *of_robot)
         views = calls, scratch.iteration, scratch.trial, scratch.place, track
-        return int(solver((self.program, self.work), views, *more))
+        return int(solver(InPython((self.program, self.work), self.robot), views, *more))
 
 
 class _Cores(threading.local):

@@ -22,6 +22,7 @@ from elver.dynamics.core import Core, core
 from elver.dynamics.states import Arrays, arrays
 from elver.errors import BadInput
 from elver.kernels.build import entry
+from elver.kernels.tree.observe import room_for_states
 from elver.lie import se3
 from elver.mechanism import Driven
 from elver.rods import Rod
@@ -198,13 +199,12 @@ def observe_states(system: System, base: Array, twist: Array, q: Array, inputs: 
     """Poses, energies and momentum for arrays of states: base (T, 4, 3), twist (T, 2, 6), q (T, 3, n)."""
     kernels = core(system)
     T, frames = base.shape[0], kernels.program.inertia.shape[0]
-    position, rotation, velocity = np.zeros((T, frames, 3)), np.zeros((T, frames, 3, 3)), np.zeros((T, frames, 6))
-    energy, momentum, length = np.zeros((T, 4)), np.zeros((T, 6)), np.zeros((T, kernels.program.tendon_input.size))
-    entry.observe_states(
-        kernels.robot, base, twist, q, np.zeros(kernels.rows), np.ascontiguousarray(inputs), 3,
-        position, rotation, velocity, energy, momentum, length,
-    )  # fmt: skip
-    return Observation(position, rotation, energy[:, :3], momentum, velocity, energy[:, 3], length)
+    seen = room_for_states(T, frames, kernels.program.tendon_input.size)
+    entry.observe_states(kernels.robot, base, twist, q, np.zeros(kernels.rows), np.ascontiguousarray(inputs), seen)
+    energy = seen.energy
+    return Observation(
+        seen.position, seen.rotation, energy[:, :3], seen.momentum, seen.velocity, energy[:, 3], seen.length
+    )
 
 
 def _observe_one(

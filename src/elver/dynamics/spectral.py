@@ -100,19 +100,10 @@ class SpectralCore(Core):
         w, jets = np.array(weights, dtype=float), self.jets(a, u, jets)
         _, matrix = self._evaluate(a, u, w, self.coordinates + self.rows, jets)
         self._strain_residual(a, u, np.zeros(self.coordinates + self.rows))
-        p, work = self.program, self.work
-        point_slopes(
-            p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
-            p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, a.q, a.multipliers, u,
-            work.vector, work.slope,
-        )  # fmt: skip
-        if p.own_input.size:
+        point_slopes(self.robot, a.q, a.multipliers, u)
+        if self.program.own_input.size:
             entry.own_slopes(self.robot, np.ascontiguousarray(a.q), u)
-        strain_tangent(
-            self.coordinates - self.n, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.friction, p.stop,
-            p.rotor, p.point_block, p.point_phi, p.point_bend, p.tendon_row, a.q, w, jets, work.slope,
-            work.tendon_rate, matrix,
-        )  # fmt: skip
+        strain_tangent(self.robot, a.q, w, jets, matrix)
         return matrix
 
     @property
@@ -149,14 +140,7 @@ class SpectralCore(Core):
         return np.concatenate([e.s for e in self.elements]), a.base[3] + p @ a.base[:3].T
 
     def _strain_residual(self, a: Arrays, u: Array, R: Array) -> None:
-        p, work = self.program, self.work
-        strain_residual(
-            self.coordinates - self.n, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.spring_rest,
-            p.friction, p.stop, p.rotor, p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi,
-            p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_length,
-            p.tendon_path, p.tendon_weight, a.q, a.multipliers, u, 3, work.vector, work.tendon_rate,
-            work.tendon_span, work.tendon_now, R,
-        )  # fmt: skip
+        strain_residual(self.robot, a.q, a.multipliers, u, 3, R)
 
     # Forward pass -------------------------------------------------------------------------------------------
 

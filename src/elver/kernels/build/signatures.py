@@ -18,28 +18,18 @@ from elver.kernels.build.calls import (
     STAGE,
     SUBSTITUTE,
 )
-from elver.kernels.build.kinds import BOOL, F1, F2, F3, F4, FLOAT, I1, INT, VOID, Signature, record_of
+from elver.kernels.build.kinds import BOOL, F1, F2, F3, FLOAT, I1, INT, VOID, Signature, record_of
 from elver.kernels.build.plain import kernel_named
 from elver.kernels.build.schemes import signatures_of_schemes
-from elver.kernels.build.tables import named_types
-from elver.kernels.terms.strain_loads import point_slopes, strain_residual, strain_tangent
 from elver.kernels.tree.articulated import sweep_for
+from elver.kernels.tree.observe import room_for_states
 from elver.kernels.tree.program import smallest_program
 
 __all__ = ["SIGNATURES", "find"]
 
 _SWEEP = record_of(sweep_for(smallest_program()))
 _ACCELERATIONS = Signature(BOOL, (RESIDUAL, I1, _SWEEP, F2, F2, F2, F1, F1))
-
-# Kinds of arguments that are called like fields of Program and Work, and of a few others.
-_NAMED = {name: kind for record in named_types() for name, kind in record.fields.items()}
-_NAMED |= {"q": F2, "multipliers": F1, "inputs": F1, "weights": F1, "v": F2, "h": F2, "jets": INT, "offset": INT}
-
-
-def _by_name(kernel: Kernel) -> Signature:
-    code = kernel.py_func.__code__
-    return Signature(VOID, tuple(_NAMED[name] for name in code.co_varnames[: code.co_argcount]))
-
+_OBSERVED = record_of(room_for_states(0, 0, 0))
 
 SIGNATURES: dict[str, Signature] = {
     **signatures_of_schemes(),
@@ -61,7 +51,7 @@ SIGNATURES: dict[str, Signature] = {
     "tree.elimination.home": HOME,
     "tree.substitution.back": BACK,
     "tree.articulated.accelerations": _ACCELERATIONS,
-    "tree.observe.observe": Signature(VOID, (I1, F3, F3, F3, F1, F2, INT, F3, F4, F3, F2, F2, F2)),
+    "tree.observe.observe": Signature(VOID, (I1, F3, F3, F3, F1, F2, _OBSERVED)),
     "march.newton.newton": ITERATE,
     "march.newton.dense": STAGE,
     "march.newton.along_tree": STAGE,
@@ -74,9 +64,9 @@ SIGNATURES: dict[str, Signature] = {
     "tree.repeat.repeat_residual": Signature(VOID, (RESIDUAL, *RESIDUAL.arguments, INT)),
     "tree.repeat.repeat_tangent": Signature(VOID, (FRAMES, MATRIX, I1, F2, F2, F1, F1, F2, F1, INT, INT)),
     "tree.repeat.repeat_accelerations": Signature(VOID, (_ACCELERATIONS, *_ACCELERATIONS.arguments, INT)),
-    "terms.strain_loads.strain_residual": _by_name(strain_residual),
-    "terms.strain_loads.strain_tangent": _by_name(strain_tangent),
-    "terms.strain_loads.point_slopes": _by_name(point_slopes),
+    "terms.strain_loads.strain_residual": Signature(VOID, (I1, F2, F1, F1, INT, F1)),
+    "terms.strain_loads.strain_tangent": Signature(VOID, (I1, F2, F1, INT, F2)),
+    "terms.strain_loads.point_slopes": Signature(VOID, (I1, F2, F1, F1)),
     "one_rod.section.section_strains": Signature(VOID, (I1, FLOAT, F3)),
 }  # fmt: skip
 

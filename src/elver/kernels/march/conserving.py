@@ -334,10 +334,7 @@ def _balance(evaluate_residual, robot, step, h, base, q, multipliers, first, mid
     evaluate_residual(robot, base, m.twist, m.q, s.none, end, 3)
     if offset > 0:
         base_rows_to_world(base, w.residual)
-    closure_accelerations(
-        p.closure_frame, p.closure_pose, p.closure_rows, p.row_kind, p.row_axes, base, w.pose, w.eta, w.acc,
-        w.closure, w.closure_stiffness, w.vector, w.closure_map, w.closure_end, w.residual, coordinates,
-    )
+    closure_accelerations(robot, base)
     for t in range(p.tendon_row.size):
         if p.tendon_row[t] >= 0:
             k = p.tendon_input[t]

@@ -307,7 +307,7 @@ def _project(robot, solver, row):
 @inner
 def _balance(robot, solver, u):
     """Accelerations and multipliers in balance at the end: stages only extrapolate to them, with less order."""
-    program, work = unpack(robot)
+    _, work = unpack(robot)
     call, _, m, place, _ = unpack_solver(solver)
     q, multipliers, coordinates = place.q, place.multipliers, m.total.size
     offset = coordinates - q.shape[1]
@@ -318,11 +318,7 @@ def _balance(robot, solver, u):
     for k in range(multipliers.size):
         multipliers[k] = 0.0
     call.evaluate_residual(robot, m.base, m.twist, q, multipliers, u, 3)
-    closure_accelerations(
-        program.closure_frame, program.closure_pose, program.closure_rows, program.row_kind, program.row_axes, m.base,
-        work.pose, work.eta, work.acc, work.closure, work.closure_stiffness, work.vector, work.closure_map,
-        work.closure_end, work.residual, coordinates,
-    )
+    closure_accelerations(robot, m.base)
     for k in range(m.step.size):
         m.step[k] = -work.residual[k]
     call.substitute(work.matrix, work.pivots, m.step)

@@ -165,41 +165,39 @@ def closure_rates(closure_frame, closure_rows, closure, eta, out, start):
 
 
 @kernel
-def closure_accelerations(
-    closure_frame, closure_pose, closure_rows, row_kind, row_axes, base, pose, eta, acc, closure, stiffness, v, maps,
-    ends, out, start,
-):
-    """Second rates Ψ'' of all closures into ``out`` from ``start`` on; redundant rows stay.
+def closure_accelerations(robot, base):
+    """Second rates Ψ'' of all closures into their rows of work.residual; redundant rows stay.
 
     Ψ' = c·η_r with the row c as world wrench on the follower; c' = coad(η_s) c + K η_r, K its stiffness at λ = 1.
     """
-    for h in range(closure_frame.shape[0]):
-        leader, follower = closure_frame[h, 0], closure_frame[h, 1]
-        _ends(closure_frame[h], closure_pose[h], base, pose, ends)
+    p, w = unpack(robot)
+    v, ends, maps, start = w.vector, w.closure_end, w.closure_map, 6 * p.free[0] + p.component.size
+    for h in range(p.closure_frame.shape[0]):
+        leader, follower, K = p.closure_frame[h, 0], p.closure_frame[h, 1], w.closure_stiffness[h]
+        _ends(p.closure_frame[h], p.closure_pose[h], base, w.pose, ends)
         for k in range(6):
-            v[5, k] = eta[follower, k] - (eta[leader, k] if leader >= 0 else 0.0)
-            v[6, k] = acc[follower, k] - (acc[leader, k] if leader >= 0 else 0.0)
-        for j in range(closure_rows[h, 0], closure_rows[h, 0] + closure_rows[h, 1]):
-            if not closure_is_active(row_axes[j]):
+            v[5, k] = w.eta[follower, k] - (w.eta[leader, k] if leader >= 0 else 0.0)
+            v[6, k] = w.acc[follower, k] - (w.acc[leader, k] if leader >= 0 else 0.0)
+        for j in range(p.closure_rows[h, 0], p.closure_rows[h, 0] + p.closure_rows[h, 1]):
+            if not closure_is_active(p.row_axes[j]):
                 continue
-            K = stiffness[h]
             for i in range(6):
                 for k in range(3):
                     K[i, k] = 0.0
             _relative(ends, v, maps)
-            if row_kind[j] == 1:
-                _add_dot_stiffness(ends, row_axes[j], 1.0, K)
+            if p.row_kind[j] == 1:
+                _add_dot_stiffness(ends, p.row_axes[j], 1.0, K)
             else:
-                _add_log_stiffness(ends, maps, row_axes[j], 1.0, v[0], K)
+                _add_log_stiffness(ends, maps, p.row_axes[j], 1.0, v[0], K)
             for k in range(6):
                 v[7, k] = 0.0
-                v[8, k] = closure[j, k]
-            add_coad(v, 7, 1.0, eta, follower, v, 8)
+                v[8, k] = w.closure[j, k]
+            add_coad(v, 7, 1.0, w.eta, follower, v, 8)
             total = 0.0
             for i in range(6):
                 turn = v[7, i] + K[i, 0] * v[5, 0] + K[i, 1] * v[5, 1] + K[i, 2] * v[5, 2]
                 total += v[8, i] * v[6, i] + turn * v[5, i]
-            out[start + j] = total
+            w.residual[start + j] = total
 
 
 @inner

@@ -237,7 +237,7 @@ def _home(robot, sweep):
         home = s - 1 if second else s
         H, U = sweep.factor[home], sweep.carried[home]
         if count == 3 and segment[s, INTERVALS] == 1 and not (second or paired) and _moves(sweep.given, first, 3):
-            if not _pass_three(first, offset, p.rotor, w.residual, sweep.column[start], H, U, near, far):
+            if not _pass_three(robot, first, sweep.column[start], H, U, near, far):
                 return False
             continue
         carries = sweep.momentum if second or paired else U
@@ -369,8 +369,10 @@ def _close(H, U, count, near, far):
 
 
 @inner
-def _pass_three(first, offset, rotor, residual, z, H, U, near, far):
+def _pass_three(robot, first, z, H, U, near, far):
     """All of this for a joint of three coordinates, as spherical joints are."""
+    p, w = unpack(robot)
+    rotor, residual, offset = p.rotor, w.residual, 6 * p.free[0]
     z0, z1, z2 = _eight(z[0]), _eight(z[1]), _eight(z[2])
     u0, u1, u2 = _join(far, z0), _join(far, z1), _join(far, z2)
     h00, h11 = _product(z0, u0) + rotor[first], _product(z1, u1) + rotor[first + 1]

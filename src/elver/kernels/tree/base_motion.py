@@ -108,45 +108,54 @@ def retract(on_se3, base_n, nu, rates, weights, turning, base, twist):
     SO(3)×R³: rates are (Ω; ṗ) and (Ω̇; p̈), V = Rᵀṗ, V̇ = Rᵀp̈ - Ω×V. SE(3): rates are η and η̇. ``weights`` (3,) of the
     increment in pose, rates and accelerations.
     """
-    C, cs, T, small = turning.columns, turning.stumpff, turning.small[0], turning.small
-    a, b = weights[1], weights[2]
     for i in range(18):
         for k in range(6):
-            C[i, k] = 0.0
+            turning.columns[i, k] = 0.0
     if on_se3 == 1:
-        # dexp on SE(3) = [[T, 0], [Q, T]]
-        move(base_n, nu, cs, base)
-        _dexp(nu, cs, T)
-        Q = small[1]
-        _dual(nu, nu[3], nu[4], nu[5], cs, Q)
-        for i in range(3):
-            for k in range(3):
-                C[i, k] = T[i, k]
-                C[3 + i, 3 + k] = T[i, k]
-                C[3 + i, k] = Q[i, k]
+        move(base_n, nu, turning.stumpff, base)
         for k in range(6):
             twist[0, k] = rates[0, k]
             twist[1, k] = rates[1, k]
-            C[6 + k, k] = a
-            C[12 + k, k] = b
+        _columns_on_se3(nu, weights, turning)
         return
-    turned(base_n, nu, cs, base)
-    _dexp(nu, cs, T)
+    turned(base_n, nu, turning.stumpff, base)
+    R, V, A, W = base, turning.small[2, 0], turning.small[2, 1], twist[0]
     for i in range(3):
         base[3, i] = base_n[3, i] + nu[3 + i]
         twist[0, i] = rates[0, i]
         twist[1, i] = rates[1, i]
-    R = base
-    V, A, W = small[2, 0], small[2, 1], twist[0]
-    for i in range(3):
         V[i] = R[0, i] * rates[0, 3] + R[1, i] * rates[0, 4] + R[2, i] * rates[0, 5]
         A[i] = R[0, i] * rates[1, 3] + R[1, i] * rates[1, 4] + R[2, i] * rates[1, 5]
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         twist[0, 3 + i] = V[i]
         twist[1, 3 + i] = A[i] - (W[j] * V[k] - W[k] * V[j])
+    _columns_on_so3(nu, weights, turning, R, W)
+
+
+@kernel
+def _columns_on_se3(nu, weights, turning):
+    """Body variations with ν, of the pose by dexp on SE(3) = [[T, 0], [Q, T]]; Stumpff functions are there."""
+    C, cs, T, Q = turning.columns, turning.stumpff, turning.small[0], turning.small[1]
+    _dexp(nu, cs, T)
+    _dual(nu, nu[3], nu[4], nu[5], cs, Q)
+    for i in range(3):
+        for k in range(3):
+            C[i, k] = T[i, k]
+            C[3 + i, 3 + k] = T[i, k]
+            C[3 + i, k] = Q[i, k]
+    for k in range(6):
+        C[6 + k, k] = weights[1]
+        C[12 + k, k] = weights[2]
+
+
+@kernel
+def _columns_on_so3(nu, weights, turning, R, W):
+    """Body variations with ν at the rotation R and the spin W; V and Rᵀp̈ and the Stumpff functions are there."""
+    C, T, G, a, b = turning.columns, turning.small[0], turning.small[3], weights[1], weights[2]
+    V, A = turning.small[2, 0], turning.small[2, 1]
+    _dexp(nu, turning.stumpff, T)
     # Â - Ω̂V̂ ; Ω̂V̂ = V Ωᵀ - (Ω·V) 1
-    G = small[3]
     dot = W[0] * V[0] + W[1] * V[1] + W[2] * V[2]
     for i in range(3):
         for k in range(3):

@@ -59,11 +59,7 @@ def home(robot, table, q, multipliers, inputs, base_columns, weights, jets):
     B, width, smallest = w.stiffness, width_of(jets), np.inf
     f.nature[0], f.nature[1] = 0.0, np.inf
     if jets > 0 and p.tendon_input.size + p.own_input.size > 0:
-        point_slopes(
-            p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input,
-            p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
-            w.vector, w.slope,
-        )
+        point_slopes(robot, q, multipliers, inputs)
     if jets > 0 and p.own_input.size > 0:
         own_slopes(robot[OWN + 1])(robot, q, inputs)
     for j in range(o.tie_frame.size):

@@ -38,19 +38,11 @@ def evaluate_residual(robot, base, twist, q, multipliers, inputs, jets):
     forward(robot, base, twist, jets)
     backward(robot, inputs, jets)
     if asked == 2:
-        nodal_residual(
-            p.inertia, base, w.node_step, w.node_start, w.node_rate, w.pose, w.node_end, w.node_shift, w.node_wrench,
-            w.force,
-        )
+        nodal_residual(robot, base)
     if robot[0] != 0:
         more_residual(robot[0])(robot, base, multipliers, inputs, asked)
     project(robot, w.register, w.pose, w.force, residual)
-    strain_residual(
-        offset, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.spring_rest, p.friction, p.stop, p.rotor,
-        p.muscle_input, p.muscle_reach, p.muscle_force, p.point_block, p.point_phi, p.point_bend, p.point_rest,
-        p.tendon_input, p.tendon_factor, p.tendon_row, p.tendon_reach, p.tendon_length, p.tendon_path, p.tendon_weight,
-        q, multipliers, inputs, jets, w.vector, w.tendon_rate, w.tendon_span, w.tendon_now, residual,
-    )
+    strain_residual(robot, q, multipliers, inputs, jets, residual)
     if p.own_input.size > 0:
         own_stresses(robot[OWN])(robot, q, inputs, 1 if asked == 2 else 0)
     for j in range(p.imposed.shape[0]):

@@ -27,6 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from elver.kernels.build.cache import inner
+from elver.kernels.build.tables import unpack
 from elver.kernels.tree.recursion import has_inertia
 
 __all__ = [
@@ -137,35 +138,40 @@ def _cayley(a, b):
 
 
 @inner
-def nodal_residual(inertia, base, step, start, rate, pose, end_rate, shift, wrench, force):
-    """Displacements, rates at the end and wrenches w of all frames; w into ``force``, about the base point.
+def nodal_residual(robot, base):
+    """Displacements, rates at the end and wrenches w of all frames; w into work.force, about the base point.
 
-    ``step``: h [s] and the base point at the start; ``start``: poses there, about that point. Frames without mass have
-    the displacement of their origin, and no wrench.
+    work.node_step: h [s] and the base point at the start; work.node_start: poses there, about that point. Frames
+    without mass have the displacement of their origin, and no wrench.
     """
-    for f in range(pose.shape[0]):
-        R, S, d, w = start[f], pose[f], shift[f], wrench[f]
+    p, w = unpack(robot)
+    step = w.node_step
+    for f in range(w.pose.shape[0]):
+        M, R, S, d, wrench = p.inertia[f], w.node_start[f], w.pose[f], w.node_shift[f], w.node_wrench[f]
         turned = _cayley(R, S)
         d[0], d[1], d[2] = turn(S, turned[0], turned[1], turned[2])
         for k in range(3):
             d[3 + k] = S[3, k] + base[3, k] - R[3, k] - step[1 + k]
         for k in range(6):
-            w[k], end_rate[f, k] = 0.0, 0.0
-        if not has_inertia(inertia[f]):
+            wrench[k], w.node_end[f, k] = 0.0, 0.0
+        if not has_inertia(M):
             continue
-        c0, c1, c2 = centre_of(inertia[f])
+        c0, c1, c2 = centre_of(M)
         p0, p1, p2 = turn(R, c0, c1, c2)
         q0, q1, q2 = turn(S, c0, c1, c2)
         d[3] += q0 - p0
         d[4] += q1 - p1
         d[5] += q2 - p2
-        _take(inertia[f], step[0], R, rate[f], turned, S, d, end_rate[f], w)
-        add_at(force[f], S[3, 0] + q0, S[3, 1] + q1, S[3, 2] + q2, w)
+        _take(robot, f, turned)
+        add_at(w.force[f], S[3, 0] + q0, S[3, 1] + q1, S[3, 2] + q2, wrench)
 
 
 @inner
-def _take(M, h, R, u, turned, S, d, e, w):
-    """Rates e at the end and wrench w of a frame with rates u at the start, turned and moved by ``turned`` and d."""
+def _take(robot, f, turned):
+    """Rates e at the end and wrench of a frame with rates u at the start, turned and moved by ``turned`` and d."""
+    p, work = unpack(robot)
+    M, h, R, S, u = p.inertia[f], work.node_step[0], work.node_start[f], work.pose[f], work.node_rate[f]
+    d, e, w = work.node_shift[f], work.node_end[f], work.node_wrench[f]
     own = _turn_both_back(R, u)
     x, y, z = 2.0 * turned[0] / h - own[0], 2.0 * turned[1] / h - own[1], 2.0 * turned[2] / h - own[2]
     e[0], e[1], e[2] = turn(S, x, y, z)
@@ -204,17 +210,18 @@ def add_at(force, x, y, z, w):
 
 
 @inner
-def nodal_tangent(inertia, step, start, rate, pose, end_rate, shift, wrench, slope, B):
-    """B += variation of w, about the base point and as seen from its frame, with ζ; T into ``slope`` (frames, 6, 6).
+def nodal_tangent(robot):
+    """work.stiffness += variation of w, about the base point and as seen from its frame, with ζ; T: work.node_slope.
 
     With x and w = (c; f), and (δc; δf) = T (ω; v + ω×x): force δf + f×ω, couple δc + c×ω + x×(δf + f×ω).
     """
-    for f in range(pose.shape[0]):
-        if not has_inertia(inertia[f]):
+    p, work = unpack(robot)
+    for f in range(work.pose.shape[0]):
+        if not has_inertia(p.inertia[f]):
             continue
-        b, t, w = B[f], slope[f], wrench[f]
-        _slope(inertia[f], step[0], start[f], rate[f], pose[f], end_rate[f], shift[f], t)
-        x, y, z = _place(inertia[f], pose[f])
+        b, t, w = work.stiffness[f], work.node_slope[f], work.node_wrench[f]
+        _slope(robot, f)
+        x, y, z = _place(p.inertia[f], work.pose[f])
         for k in range(6):
             u, g = _unit(k, x, y, z), _times(t, _unit(k, x, y, z))
             f0, f1, f2 = _cross(w[3], w[4], w[5], u[0], u[1], u[2])
@@ -278,8 +285,11 @@ def _times(A, u):
 
 
 @inner
-def _slope(M, h, R, u, S, e, d, t):
+def _slope(robot, f):
     """T: variation of (couple; force at x) with turn and displacement of x at the end, world axes."""
+    p, work = unpack(robot)
+    M, h, R, S, u = p.inertia[f], work.node_step[0], work.node_start[f], work.pose[f], work.node_rate[f]
+    e, d, t = work.node_end[f], work.node_shift[f], work.node_slope[f]
     rigid = is_rigid(M)
     first, last = _turn_both(R, _momentum(M, _turn_both_back(R, u))), _turn_both(S, _momentum(M, _turn_both_back(S, e)))
     mean = 0.5 * (first[3] + last[3]), 0.5 * (first[4] + last[4]), 0.5 * (first[5] + last[5])

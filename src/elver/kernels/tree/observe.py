@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
 from elver.kernels.algebra import act_back, coact, dot, moved, plus, put, six, times, velocity_at
 from elver.kernels.build.cache import inner, kernel
 from elver.kernels.build.tables import OWN, own_energies, unpack
@@ -9,30 +14,46 @@ from elver.kernels.terms.spans import span_residual
 from elver.kernels.terms.strain_loads import beyond, tendon_lengths
 from elver.kernels.tree.recursion import STILL, first_moment, forward, registers
 
-__all__ = ["observe"]
+__all__ = ["Observed", "observe", "room_for_states"]
+
+Floats = NDArray[np.float64]
+
+
+class Observed(NamedTuple):
+    """What is seen at T states; energy and momentum count the water carried along as added mass."""
+
+    position: Floats  # (T, frames, 3)
+    rotation: Floats  # (T, frames, 3, 3)
+    velocity: Floats  # (T, frames, 6) spin, and velocity of the origin of the frame, world axes
+    energy: Floats  # (T, 4) kinetic, elastic with stops, gravitational (zero at the world origin), that at the scale 1
+    momentum: Floats  # (T, 6) angular about the world origin, linear, world axes
+    length: Floats  # (T, tendons) of cables with their spans
+
+
+def room_for_states(states: int, frames: int, tendons: int) -> Observed:
+    """Arrays of the right sizes."""
+    shapes = (frames, 3), (frames, 3, 3), (frames, 6), (4,), (6,), (tendons,)
+    return Observed(*(np.zeros((states, *shape)) for shape in shapes))
 
 
 @kernel
-def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation, velocity, energy, momentum, length):
-    """Fill position (T, frames, 3), rotation (T, frames, 3, 3), velocity (T, frames, 6), energy (T, 4), momentum
-    (T, 6), length (T, tendons).
+def observe(robot, base, twist, q, multipliers, inputs, seen):
+    """Fill what is ``seen`` at many states.
 
-    ``jets`` is 3: poses with rates. Velocities are spin and velocity of the origin of the frame, world axes. Energies
-    are kinetic, elastic (springs and stops too), gravitational (zero at the world origin), and that of gravity with
-    the scale 1; momentum is (angular about the world origin; linear) in world axes. Both count the water carried
-    along as added mass. Lengths are those of cables with their spans. Arguments as of
-    :func:`elver.kernels.tree.evaluate.evaluate_residual`, with time first; the multipliers do not matter.
+    Arguments as of :func:`elver.kernels.tree.evaluate.evaluate_residual`, with time first; the multipliers do not
+    matter.
     """
-    p, w = unpack(robot)
+    p, _ = unpack(robot)
+    energy = seen.energy
     for t in range(base.shape[0]):
-        registers(robot, q[t], jets)
-        forward(robot, base[t], twist[t], jets)
+        registers(robot, q[t], 3)
+        forward(robot, base[t], twist[t], 3)
         scale = 1.0
         if p.gravity_input[0] >= 0:
             scale = inputs[t, p.gravity_input[0]]
-        _show_frames(robot, base[t], position[t], rotation[t], velocity[t])
+        _show_frames(robot, base[t], seen.position[t], seen.rotation[t], seen.velocity[t])
         total, kinetic, height = _of_frames(robot, base[t])
-        put(momentum[t], moved(base[t, 3], total))
+        put(seen.momentum[t], moved(base[t, 3], total))
         elastic = _elastic_energy(robot, q[t])
         if p.own_input.size > 0:
             elastic += own_energies(robot[OWN + 2])(robot, q[t], inputs[t])
@@ -42,12 +63,9 @@ def observe(robot, base, twist, q, multipliers, inputs, jets, position, rotation
         energy[t, 1] = elastic
         energy[t, 2] = scale * height
         energy[t, 3] = height
-        if length.shape[1] > 0:
+        if seen.length.shape[1] > 0:
             span_residual(robot, base[t], multipliers, inputs[t])
-            tendon_lengths(
-                p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_reach,
-                p.tendon_path, p.tendon_weight, q[t], w.vector, w.tendon_span, length[t],
-            )
+            tendon_lengths(robot, q[t], seen.length[t])
 
 
 @inner

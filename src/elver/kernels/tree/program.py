@@ -20,7 +20,7 @@ segment grows or to which a closure is tied. Vectors are angular first; matrices
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,77 +191,45 @@ class Work(NamedTuple):
     own_columns: Floats  # (most of a segment, longest path) its columns in the rows of everything nearer
 
 
+# Shapes of the arrays of Work, by the sizes that :func:`work_for` counts.
+_SHAPES: dict[str, tuple[int | str, ...]] = {
+    "register": ("intervals", "kept_rows", 6), "adjoint": ("registers", 6), "pose": ("frames", 4, 3),
+    "eta": ("frames", 6), "acc": ("frames", 6), "force": ("frames", 6), "stiffness": ("frames", 6, 18),
+    "column": ("columns", "register_rows", 6), "column_adjoint": ("registers", 6), "local": ("columns", 3, 6),
+    "hessian": ("columns", "columns"), "combined": ("columns", 18), "reaction": ("columns", 6),
+    "prefix": (18, "longest"), "prefix_row": (6, "longest"), "row": ("longest",), "vector": (16, 6), "stumpff": (12,),
+    "scalar": (3, 3, 2), "tangent_map": (12, 2, 3, 3), "closure": ("held", 6), "closure_map": (2, 3, 3),
+    "closure_end": (2, 4, 3), "closure_force": ("closures", 6), "closure_stiffness": ("closures", 6, 3),
+    "span": ("spans", 6), "span_stiffness": ("spans", 6, 6), "tendon_span": ("tendons",), "strip_pose": (1, 4, 3),
+    "strip_slope": (6, 9), "user_wrench": ("users", 6), "user_tangent": ("users", 6, 12), "node_step": (4,),
+    "node_start": ("frames", 4, 3), "node_rate": ("frames", 6), "node_end": ("frames", 6),
+    "node_shift": ("frames", 6), "node_wrench": ("frames", 6), "node_slope": ("frames", 6, 6),
+    "tendon_now": ("tendons",), "effort": ("imposed",), "own_energy": ("stresses",), "own_start": ("stresses",),
+    "own_now": ("stress_points", 13), "own_before": ("stress_points", 13), "own_over": (1,), "own_pose": (4, 4),
+    "own_fault": (8,), "hessian6": (6, 6), "tendon_rate": ("tendons_or_one", "n"), "slope": ("points", 6, 6),
+    "residual": ("unknowns",), "matrix": (0, 0), "saved": (0, 24, "longest"), "own_rows": (0, "longest"),
+    "own_columns": (0, "longest"),
+}  # fmt: skip
+
+
 def work_for(program: Program) -> Work:
     """Work arrays of the right sizes, those of the dense matrix empty (:func:`with_matrix`)."""
-    intervals, _, _ = program.rest.shape
-    frames = intervals + 1
-    registers = int(np.max(program.poly_size.sum(axis=1)))
-    columns = max(int(np.max(program.active[:, 0] * program.poly_size[program.segment[:, 5], 0])), 1)
-    n = program.component.size
-    coordinates = n + 6 * int(program.free[0])
-    closures = program.closure_frame.shape[0]
+    intervals, registers = program.rest.shape[0], int(np.max(program.poly_size.sum(axis=1)))
     rows = program.row_kind.size + int(np.count_nonzero(program.tendon_row >= 0))
-    longest = _longest(program)
-    users, spans = program.user_frame.size, program.span_tendon.size
-    return Work(
-        register=np.zeros((intervals, 3 * registers + 1, 6)),
-        adjoint=np.zeros((registers, 6)),
-        pose=np.zeros((frames, 4, 3)),
-        eta=np.zeros((frames, 6)),
-        acc=np.zeros((frames, 6)),
-        force=np.zeros((frames, 6)),
-        stiffness=np.zeros((frames, 6, 18)),
-        column=np.zeros((columns, 3 * registers, 6)),
-        column_adjoint=np.zeros((registers, 6)),
-        local=np.zeros((columns, 3, 6)),
-        hessian=np.zeros((columns, columns)),
-        combined=np.zeros((columns, 18)),
-        reaction=np.zeros((columns, 6)),
-        prefix=np.zeros((18, longest)),
-        prefix_row=np.zeros((6, longest)),
-        row=np.zeros(longest),
-        vector=np.zeros((16, 6)),
-        stumpff=np.zeros(12),
-        scalar=np.zeros((3, 3, 2)),
-        tangent_map=np.zeros((12, 2, 3, 3)),
-        closure=np.zeros((max(rows, 1), 6)),
-        closure_map=np.zeros((2, 3, 3)),
-        closure_end=np.zeros((2, 4, 3)),
-        closure_force=np.zeros((closures, 6)),
-        closure_stiffness=np.zeros((closures, 6, 3)),
-        span=np.zeros((spans, 6)),
-        span_stiffness=np.zeros((spans, 6, 6)),
-        tendon_span=np.zeros(program.tendon_input.size),
-        strip_pose=np.zeros((1, 4, 3)),
-        strip_slope=np.zeros((6, 9)),
-        user_wrench=np.zeros((users, 6)),
-        user_tangent=np.zeros((users, 6, 12)),
-        node_step=np.zeros(4),
-        node_start=np.zeros((frames, 4, 3)),
-        node_rate=np.zeros((frames, 6)),
-        node_end=np.zeros((frames, 6)),
-        node_shift=np.zeros((frames, 6)),
-        node_wrench=np.zeros((frames, 6)),
-        node_slope=np.zeros((frames, 6, 6)),
-        tendon_now=np.zeros(program.tendon_input.size),
-        effort=np.zeros(program.imposed.shape[0]),
-        own_energy=np.zeros(program.own_input.size),
-        own_start=np.zeros(program.own_input.size),
-        own_now=np.zeros((program.own_point.size, 13)),
-        own_before=np.zeros((program.own_point.size, 13)),
-        own_over=np.zeros(1),
-        own_pose=np.zeros((4, 4)),
-        own_fault=np.zeros(8),
-        hessian6=np.zeros((6, 6)),
-        tendon_rate=np.zeros((max(program.tendon_input.size, 1), n)),
-        slope=np.zeros((program.point_rest.shape[0], 6, 6)),
-        residual=np.zeros(coordinates + rows),
-        pivots=np.zeros(coordinates + rows, dtype=np.int64),
-        matrix=np.zeros((0, 0)),
-        saved=np.zeros((0, 24, longest)),
-        own_rows=np.zeros((0, longest)),
-        own_columns=np.zeros((0, longest)),
-    )
+    unknowns, tendons = program.component.size + 6 * int(program.free[0]) + rows, program.tendon_input.size
+    moments = program.active[:, 0] * program.poly_size[program.segment[:, 5], 0]
+    sizes = {
+        "intervals": intervals, "frames": intervals + 1, "registers": registers, "register_rows": 3 * registers,
+        "kept_rows": 3 * registers + 1, "columns": max(int(np.max(moments)), 1), "longest": _longest(program),
+        "n": program.component.size, "unknowns": unknowns, "held": max(rows, 1),
+        "closures": program.closure_frame.shape[0], "spans": program.span_tendon.size, "tendons": tendons,
+        "tendons_or_one": max(tendons, 1), "users": program.user_frame.size, "imposed": program.imposed.shape[0],
+        "points": program.point_rest.shape[0], "stresses": program.own_input.size,
+        "stress_points": program.own_point.size,
+    }  # fmt: skip
+    shapes = {name: [one if isinstance(one, int) else sizes[one] for one in shape] for name, shape in _SHAPES.items()}
+    arrays: dict[str, Any] = {name: np.zeros(shape) for name, shape in shapes.items()}
+    return Work(pivots=np.zeros(unknowns, dtype=np.int64), **arrays)
 
 
 def with_matrix(program: Program, work: Work) -> tuple[Program, Work]:
@@ -307,94 +275,48 @@ def laws_of(program: Program) -> tuple[Floats, Floats]:
     return K, D
 
 
+# Shapes of the arrays of the smallest program that hold zeros, if anything.
+_INTS: dict[str, tuple[int, ...]] = {
+    "free": (1,), "path": (1,), "slot_path": (1, 2), "poly_pair": (1, 1, 2), "load_frame": (0,), "load_input": (0,),
+    "load_follows": (0,), "imposed": (0, 4), "wrap": (0,), "slide_frame": (0,), "drag_frame": (0,),
+    "strip_frame": (0, 2), "user_frame": (0,), "point_block": (1,), "tendon_input": (0,), "tendon_row": (0,),
+    "tendon_reach": (0, 4), "span_tendon": (0,), "span_frame": (0, 2), "span_slot": (0, 2), "muscle_input": (0,),
+    "muscle_reach": (0, 2), "own_input": (0,), "own_reach": (0, 2), "own_first": (0,), "own_point": (0,),
+    "own_address": (0,), "pushed_input": (0,), "pushed_first": (0,), "pushed_address": (0,), "closure_frame": (0, 2),
+    "closure_slot": (0, 2), "closure_rows": (0, 2), "row_kind": (0,),
+}  # fmt: skip
+_FLOATS: dict[str, tuple[int, ...]] = {
+    "fixed": (1, 4, 3), "poly_beta": (1, 1), "weight": (2, 4), "gravity": (3,), "load_wrench": (0, 6),
+    "D_elastic": (1, 1), "spring_rest": (1,), "friction": (1, 2), "stop": (1, 3), "rotor": (1,), "slide": (0, 3),
+    "drag": (0, 6, 6), "strip_pose": (0, 4, 3), "strip": (0, 10), "tendon_factor": (0,), "tendon_length": (0,),
+    "tendon_path": (0, 1, 6), "tendon_weight": (0, 1), "span_point": (0, 2, 3), "muscle_force": (0, 1),
+    "own_weight": (0,), "own_s": (0,), "own_origin": (0, 6), "own_linear": (0, 6, 6), "own_parameters": (1,),
+    "pushed_parameters": (1,), "closure_pose": (0, 2, 4, 3), "row_axes": (0, 6), "row_soft": (0,),
+}  # fmt: skip
+
+
 def smallest_program() -> Program:
     """A straight rod of one interval that bends about z, clamped, without loads."""
-    ints = lambda *shape: np.zeros(shape, dtype=np.int64)  # noqa: E731 (two constructors, used below only)
-    floats = lambda *shape: np.zeros(shape)  # noqa: E731
-    rest = floats(1, 1, 6)
-    rest[0, 0, 3] = 1.0
-    inertia = np.tile(np.eye(6), (2, 1, 1))
-    linear = floats(1, 1, 2)
-    linear[0, 0, 0] = 1.0
+    straight = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0]])
+    arrays: dict[str, Any] = {name: np.zeros(shape, dtype=np.int64) for name, shape in _INTS.items()}
+    arrays |= {name: np.zeros(shape) for name, shape in _FLOATS.items()}
     return Program(
-        free=ints(1),
         segment=np.array([[0, 0, 1, 0, 1, 0, 0, 0, 1, 2]]),
-        path=ints(1),
         frame_slot=np.array([0, -1]),
-        slot_path=ints(1, 2),
         active=np.array([[1, 2, 0, 0, 0, 0, 0]]),
         component=np.array([2]),
-        fixed=floats(1, 4, 3),
-        rest=rest,
+        rest=straight[None],
         phi=np.ones((1, 1, 1)),
         bend=np.array([[0, 1, *[0] * 16]]),
         poly_size=np.array([[1, 1]]),
-        poly_pair=ints(1, 1, 2),
-        poly_beta=floats(1, 1),
-        poly_linear=linear,
-        inertia=inertia,
-        weight=floats(2, 4),
-        gravity=floats(3),
+        poly_linear=np.array([[[1.0, 0.0]]]),
+        inertia=np.tile(np.eye(6), (2, 1, 1)),
         gravity_input=np.array([-1]),
-        load_frame=ints(0),
-        load_input=ints(0),
-        load_follows=ints(0),
-        load_wrench=floats(0, 6),
         block=np.array([[0, 1, 1]]),
         law=np.array([[0, 1]]),
         K_elastic=np.eye(1),
-        D_elastic=floats(1, 1),
-        spring_rest=floats(1),
-        friction=floats(1, 2),
-        stop=floats(1, 3),
-        rotor=floats(1),
-        imposed=ints(0, 4),
-        wrap=ints(0),
-        slide_frame=ints(0),
-        slide=floats(0, 3),
-        drag_frame=ints(0),
-        drag=floats(0, 6, 6),
-        strip_frame=ints(0, 2),
-        strip_pose=floats(0, 4, 3),
-        strip=floats(0, 10),
-        user_frame=ints(0),
-        point_block=ints(1),
         point_phi=np.ones((1, 1)),
         point_bend=np.array([[0, 1, *[0] * 16]]),
-        point_rest=rest[0],
-        tendon_input=ints(0),
-        tendon_factor=floats(0),
-        tendon_row=ints(0),
-        tendon_reach=ints(0, 4),
-        tendon_length=floats(0),
-        tendon_path=floats(0, 1, 6),
-        tendon_weight=floats(0, 1),
-        span_tendon=ints(0),
-        span_frame=ints(0, 2),
-        span_point=floats(0, 2, 3),
-        span_slot=ints(0, 2),
-        muscle_input=ints(0),
-        muscle_reach=ints(0, 2),
-        muscle_force=floats(0, 1),
-        own_input=ints(0),
-        own_reach=ints(0, 2),
-        own_first=ints(0),
-        own_point=ints(0),
-        own_weight=floats(0),
-        own_s=floats(0),
-        own_origin=floats(0, 6),
-        own_linear=floats(0, 6, 6),
-        own_parameters=floats(1),
-        own_address=ints(0),
-        pushed_input=ints(0),
-        pushed_first=ints(0),
-        pushed_parameters=floats(1),
-        pushed_address=ints(0),
-        closure_frame=ints(0, 2),
-        closure_pose=floats(0, 2, 4, 3),
-        closure_slot=ints(0, 2),
-        closure_rows=ints(0, 2),
-        row_kind=ints(0),
-        row_axes=floats(0, 6),
-        row_soft=floats(0),
+        point_rest=straight,
+        **arrays,
     )

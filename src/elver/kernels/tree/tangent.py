@@ -173,16 +173,12 @@ def evaluate_frames(robot, base, multipliers, inputs, jets):
     Taken at the state of the last :func:`elver.kernels.tree.evaluate.evaluate_residual`, whose poses and summed
     wrenches are in the work of ``robot``.
     """
-    p, w = unpack(robot)
     over_step = jets == 2
     if over_step:
         jets = 1
     _own_slopes(robot, inputs, jets)
     if over_step:
-        nodal_tangent(
-            p.inertia, w.node_step, w.node_start, w.node_rate, w.pose, w.node_end, w.node_shift, w.node_wrench,
-            w.node_slope, w.stiffness,
-        )
+        nodal_tangent(robot)
     if robot[1] != 0:
         more_frames(robot[1])(robot, base, multipliers, inputs, 2 if over_step else jets)
 
@@ -214,17 +210,10 @@ def evaluate_matrix(robot, q, multipliers, inputs, base_columns, weights, jets):
         _segment_block(robot, s, weights, jets)
     if robot[2] != 0:
         couplings(robot[2])(robot, multipliers, inputs)
-    point_slopes(
-        p.component, p.block, p.point_block, p.point_phi, p.point_bend, p.point_rest, p.tendon_input, p.tendon_factor,
-        p.tendon_row, p.tendon_reach, p.tendon_path, p.tendon_weight, q, multipliers, inputs,
-        w.vector, w.slope,
-    )
+    point_slopes(robot, q, multipliers, inputs)
     if p.own_input.size > 0:
         own_slopes(robot[OWN + 1])(robot, q, inputs)
-    strain_tangent(
-        offset, p.component, p.block, p.law, p.K_elastic, p.D_elastic, p.friction, p.stop, p.rotor, p.point_block,
-        p.point_phi, p.point_bend, p.tendon_row, q, weights, jets, w.slope, w.tendon_rate, matrix,
-    )
+    strain_tangent(robot, q, weights, jets, matrix)
     for j in range(p.imposed.shape[0]):
         me = offset + p.imposed[j, 0]
         for k in range(matrix.shape[1]):

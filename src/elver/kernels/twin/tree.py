@@ -16,23 +16,19 @@ multipliers).
 
 from __future__ import annotations
 
-import ctypes
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from elver.kernels.tree.program import Program, laws_of
-from elver.kernels.twin.tendon import pull_of_tendon, stiffening_of_tendon, stretch_of_tendon
+from elver.kernels.tree.program import Program
+from elver.kernels.twin.evaluation import Evaluation
+from elver.kernels.twin.strains import add_own_stresses, add_strain_loads
 
 __all__ = ["twin_residual", "twin_tangent"]
 
 Array = NDArray[np.float64]
-
-_STRESS = ctypes.CFUNCTYPE(
-    ctypes.c_double, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, *[ctypes.c_void_p] * 3
-)
 
 # |Ψ| of an interval stays below about 3; 3⁴⁰/40! is far below rounding.
 _TERMS = 40
@@ -309,243 +305,182 @@ def twin_residual(
     program: Program, base: Array, twist: Array, q: Array, multipliers: Array, inputs: Array
 ) -> Array:
     """R with closure rows below; arguments as of :func:`elver.kernels.tree.evaluate.evaluate_residual`."""
-    return _evaluate(program, base, twist, q, multipliers, inputs, None)[0]
+    return _evaluate(Evaluation(program, base, twist, q, multipliers, inputs, None)).R
 
 
 def twin_tangent(
     program: Program, base: Array, twist: Array, q: Array, multipliers: Array, inputs: Array, weights: Array
 ) -> Array:
     """w_0 ∂R/∂q + w_1 ∂R/∂q' + w_2 ∂R/∂q'' with closure blocks; the base in body variations."""
-    return _evaluate(program, base, twist, q, multipliers, inputs, np.asarray(weights, dtype=float))[1]
+    weights = np.asarray(weights, dtype=float)
+    return _evaluate(Evaluation(program, base, twist, q, multipliers, inputs, weights)).matrix
 
 
-def _evaluate(
-    program: Program,
-    base: Array,
-    twist: Array,
-    q: Array,
-    multipliers: Array,
-    inputs: Array,
-    weights: Array | None,
-) -> tuple[Array, Array]:
-    n, offset = program.component.size, 6 * int(program.free[0])
-    coordinates = offset + n
-    rows = program.row_kind.size + int(np.count_nonzero(program.tendon_row >= 0))
-    size = coordinates + rows
-    tangent = weights is not None
-    w = np.zeros(3) if weights is None else weights
-    frames = program.inertia.shape[0]
-    R, matrix = np.zeros(size), np.zeros((size, size))
-    q = q.copy()
-    q[:, program.imposed[:, 0]] = inputs[program.imposed[:, 1:].T]
+def _evaluate(e: Evaluation) -> Evaluation:
+    chain = _forward(e)
+    for f in range(e.F.shape[0]):
+        _demand(e, f)
+    for h in range(e.program.closure_frame.shape[0]):
+        _hold(e, h)
+    for j in range(e.program.span_tendon.size):
+        _pull(e, j)
+    _backward(e, chain)
+    add_strain_loads(e)
+    add_own_stresses(e)
+    for k in e.offset + e.program.imposed[:, 0]:
+        e.R[k], e.matrix[k] = 0.0, 0.0
+        e.matrix[k, k] = e.w[2]
+    return e
 
-    # Forward pass: poses, twists, accelerations, and their variations
-    g, eta, eta_dot = np.zeros((frames, 4, 4)), np.zeros((frames, 6)), np.zeros((frames, 6))
-    d_zeta, d_eta, d_eta_dot = (np.zeros((frames, 6, size)) for _ in range(3))
-    g[0] = np.eye(4)
-    g[0, :3, :3], g[0, :3, 3] = base[:3], base[3]
-    eta[0], eta_dot[0] = twist
-    if offset:
-        for k, variation in enumerate((d_zeta, d_eta, d_eta_dot)):
-            variation[0, :, :6] = w[k] * np.eye(6)
-    chain: list[tuple[int, int, Joint, Array, Array, Array]] = []
-    for s in range(program.segment.shape[0]):
-        before, start, intervals = program.segment[s, :3]
+
+class Link(NamedTuple):
+    """An interval on the way out, for the way back."""
+
+    before: int  # frame
+    f: int  # frame at its end
+    joint: Joint
+    T: Array
+    back: Array  # Ad(exp Ψ)⁻¹
+    d_rel: Array  # (6, size) variation of its own motion
+
+
+def _forward(e: Evaluation) -> list[Link]:
+    """Poses, twists, accelerations, and their variations, from the base to the tips."""
+    e.g[0] = np.eye(4)
+    e.g[0, :3, :3], e.g[0, :3, 3] = e.base[:3], e.base[3]
+    e.eta[0], e.eta_dot[0] = e.twist
+    if e.offset:
+        for k, variation in enumerate((e.d_zeta, e.d_eta, e.d_eta_dot)):
+            variation[0, :, :6] = e.w[k] * np.eye(6)
+    chain: list[Link] = []
+    for s in range(e.program.segment.shape[0]):
+        before, start, intervals = (int(one) for one in e.program.segment[s, :3])
         for i in range(start, start + intervals):
-            f = i + 1
-            J = joint(program, s, i, q, tangent)
-            T, T_dot, T_ddot = dexp_jet(*J.psi)
-            eta_rel = T @ J.psi[1]
-            eta_dot_rel = T_dot @ J.psi[1] + T @ J.psi[2]
-            step = exp(J.psi[0])
-            back = np.asarray(np.linalg.inv(Ad(step)), dtype=np.float64)
-            # (3.36)
-            g[f] = g[before] @ step
-            eta[f] = back @ eta[before] + eta_rel
-            eta_dot[f] = back @ eta_dot[before] + ad(eta[f]) @ eta_rel + eta_dot_rel
-            d_rel = np.zeros((6, size))
-            if tangent:
-                # body column ζ = T ΔΨ of the joint and its rates, with Δq' = w_1, Δq'' = w_2 per unit w_0
-                d0, d1, d2 = (np.zeros((6, size)) for _ in range(3))
-                own = slice(offset, coordinates)
-                P, P_dot, P_ddot = (part.T for part in J.gradient)
-                d0[:, own] = w[0] * P
-                d1[:, own] = w[0] * P_dot + w[1] * P
-                d2[:, own] = w[0] * P_ddot + 2.0 * w[1] * P_dot + w[2] * P
-                d_rel = T @ d0
-                rate = T_dot @ d0 + T @ d1
-                second_rate = T_ddot @ d0 + 2.0 * T_dot @ d1 + T @ d2
-                d_eta_rel = rate + ad(eta_rel) @ d_rel
-                d_eta_dot_rel = second_rate + ad(eta_dot_rel) @ d_rel + ad(eta_rel) @ rate
-                # (3.45)
-                d_zeta[f] = back @ d_zeta[before] + d_rel
-                d_eta[f] = back @ d_eta[before] + ad(back @ eta[before]) @ d_rel + d_eta_rel
-                d_eta_dot[f] = (
-                    back @ d_eta_dot[before]
-                    + ad(back @ eta_dot[before]) @ d_rel
-                    - ad(eta_rel) @ d_eta[f]
-                    + ad(eta[f]) @ d_eta_rel
-                    + d_eta_dot_rel
-                )
-            chain.append((int(before), f, J, T, back, d_rel))
-            before = f
+            chain.append(_pass(e, before, i + 1, joint(e.program, s, i, e.q, e.weights is not None)))
+            before = i + 1
+    return chain
 
-    # What each frame demands by itself
-    F, d_F = np.zeros((frames, 6)), np.zeros((frames, 6, size))
-    for f in range(frames):
-        F[f] = demanded_wrench(program, f, g[f, :3, :3], eta[f], eta_dot[f], inputs)
-        if tangent:
-            d_F[f] = varied_wrench(
-                program, f, g[f, :3, :3], eta[f], inputs, d_zeta[f], d_eta[f], d_eta_dot[f]
-            )
-    for h, (leader, follower) in enumerate(program.closure_frame):
-        places = [_pose(rows) for rows in program.closure_pose[h]]
-        # variations of the joint's two frames, in their own axes
-        g_s, to_s = g[follower] @ places[1], np.linalg.inv(Ad(places[1]))
-        g_p, to_p = (places[0], None) if leader < 0 else (g[leader] @ places[0], np.linalg.inv(Ad(places[0])))
-        relative = np.linalg.inv(g_p) @ g_s
-        across = np.asarray(np.linalg.inv(Ad(relative)), dtype=np.float64)
-        d_rel = to_s @ d_zeta[follower]
-        if to_p is not None:
-            d_rel = d_rel - across @ to_p @ d_zeta[leader]
-        F_s, d_F_s = np.zeros(6), np.zeros((6, size))
-        first, count = program.closure_rows[h]
-        for j in range(first, first + count):
-            k = coordinates + j
-            if not np.any(program.row_axes[j]):  # a redundant row: its multiplier is zero
-                R[k], matrix[k, k] = multipliers[j], 1.0
-                continue
-            held = closure(int(program.row_kind[j]), program.row_axes[j], relative)
-            R[k] = held.value
-            matrix[k] += held.row @ d_rel
-            matrix[k, k] -= program.row_soft[j]
-            F_s += multipliers[j] * held.row
-            d_F_s += multipliers[j] * held.gradient @ d_rel[:3]
-            d_F_s[:, k] += held.row
-        F[follower] += to_s.T @ F_s
-        d_F[follower] += to_s.T @ d_F_s
-        if to_p is not None:
-            F[leader] -= to_p.T @ across.T @ F_s
-            d_F[leader] -= to_p.T @ across.T @ (d_F_s - ad_transposed(F_s) @ d_rel)
 
-    for j, (t, ends) in enumerate(zip(program.span_tendon, program.span_frame)):
-        row, amount = program.tendon_row[t], inputs[program.tendon_input[t]]
-        tension = multipliers[row] if row >= 0 else program.tendon_factor[t] * amount
-        points, levers, slopes = [], [], []
-        for f, x in zip(ends, program.span_point[j]):
-            points.append(x if f < 0 else g[f, :3, :3] @ x + g[f, :3, 3])
-            levers.append(np.hstack([-hat(x), np.eye(3)]))  # body twist to velocity of the guide, in body axes
-            slopes.append(np.zeros((3, size)) if f < 0 else g[f, :3, :3] @ levers[-1] @ d_zeta[f])
-        length = np.linalg.norm(points[1] - points[0])
-        u = (points[1] - points[0]) / length
-        d_u = (np.eye(3) - np.outer(u, u)) @ (slopes[1] - slopes[0]) / length
-        if row >= 0:
-            R[coordinates + row] += length
-            matrix[coordinates + row] += u @ (slopes[1] - slopes[0])
-        for sign, f, lever in zip((-1.0, 1.0), ends, levers):
-            if f >= 0:
-                # in axes of the frame: Rᵀu, which also varies with the rotation of the frame
-                unit = g[f, :3, :3].T @ u
-                F[f] += sign * tension * lever.T @ unit
-                d_F[f] += sign * tension * lever.T @ (g[f, :3, :3].T @ d_u + hat(unit) @ d_zeta[f, :3])
-                if row >= 0:
-                    d_F[f, :, coordinates + row] += sign * lever.T @ unit
+def _pass(e: Evaluation, before: int, f: int, J: Joint) -> Link:
+    """From a frame to the next, through the joint between them."""
+    T, T_dot, T_ddot = dexp_jet(*J.psi)
+    eta_rel = T @ J.psi[1]
+    eta_dot_rel = T_dot @ J.psi[1] + T @ J.psi[2]
+    step = exp(J.psi[0])
+    back = np.asarray(np.linalg.inv(Ad(step)), dtype=np.float64)
+    # (3.36)
+    e.g[f] = e.g[before] @ step
+    e.eta[f] = back @ e.eta[before] + eta_rel
+    e.eta_dot[f] = back @ e.eta_dot[before] + ad(e.eta[f]) @ eta_rel + eta_dot_rel
+    size = e.R.size
+    if e.weights is None:
+        return Link(before, f, J, T, back, np.zeros((6, size)))
+    # body column ζ = T ΔΨ of the joint and its rates, with Δq' = w_1, Δq'' = w_2 per unit w_0
+    w, (d0, d1, d2) = e.weights, (np.zeros((6, size)) for _ in range(3))
+    P, P_dot, P_ddot = (part.T for part in J.gradient)
+    d0[:, e.own] = w[0] * P
+    d1[:, e.own] = w[0] * P_dot + w[1] * P
+    d2[:, e.own] = w[0] * P_ddot + 2.0 * w[1] * P_dot + w[2] * P
+    d_rel = T @ d0
+    rate = T_dot @ d0 + T @ d1
+    second_rate = T_ddot @ d0 + 2.0 * T_dot @ d1 + T @ d2
+    d_eta_rel = rate + ad(eta_rel) @ d_rel
+    d_eta_dot_rel = second_rate + ad(eta_dot_rel) @ d_rel + ad(eta_rel) @ rate
+    # (3.45)
+    e.d_zeta[f] = back @ e.d_zeta[before] + d_rel
+    e.d_eta[f] = back @ e.d_eta[before] + ad(back @ e.eta[before]) @ d_rel + d_eta_rel
+    e.d_eta_dot[f] = (
+        back @ e.d_eta_dot[before]
+        + ad(back @ e.eta_dot[before]) @ d_rel
+        - ad(eta_rel) @ e.d_eta[f]
+        + ad(e.eta[f]) @ d_eta_rel
+        + d_eta_dot_rel
+    )
+    return Link(before, f, J, T, back, d_rel)
 
-    # Backward pass and projection
+
+def _demand(e: Evaluation, f: int) -> None:
+    """What a frame demands by itself."""
+    R = e.g[f, :3, :3]
+    e.F[f] = demanded_wrench(e.program, f, R, e.eta[f], e.eta_dot[f], e.inputs)
+    if e.weights is not None:
+        varied = e.d_zeta[f], e.d_eta[f], e.d_eta_dot[f]
+        e.d_F[f] = varied_wrench(e.program, f, R, e.eta[f], e.inputs, *varied)
+
+
+def _hold(e: Evaluation, h: int) -> None:
+    """Rows of a closure, and its wrenches on both frames."""
+    p, (leader, follower) = e.program, e.program.closure_frame[h]
+    places = [_pose(rows) for rows in p.closure_pose[h]]
+    # variations of the joint's two frames, in their own axes
+    g_s, to_s = e.g[follower] @ places[1], np.linalg.inv(Ad(places[1]))
+    g_p, to_p = (places[0], None) if leader < 0 else (e.g[leader] @ places[0], np.linalg.inv(Ad(places[0])))
+    relative = np.linalg.inv(g_p) @ g_s
+    across = np.asarray(np.linalg.inv(Ad(relative)), dtype=np.float64)
+    d_rel = to_s @ e.d_zeta[follower]
+    if to_p is not None:
+        d_rel = d_rel - across @ to_p @ e.d_zeta[leader]
+    F_s, d_F_s = np.zeros(6), np.zeros((6, e.R.size))
+    first, count = p.closure_rows[h]
+    for j in range(first, first + count):
+        k = e.coordinates + j
+        if not np.any(p.row_axes[j]):  # a redundant row: its multiplier is zero
+            e.R[k], e.matrix[k, k] = e.multipliers[j], 1.0
+            continue
+        held = closure(int(p.row_kind[j]), p.row_axes[j], relative)
+        e.R[k] = held.value
+        e.matrix[k] += held.row @ d_rel
+        e.matrix[k, k] -= p.row_soft[j]
+        F_s += e.multipliers[j] * held.row
+        d_F_s += e.multipliers[j] * held.gradient @ d_rel[:3]
+        d_F_s[:, k] += held.row
+    e.F[follower] += to_s.T @ F_s
+    e.d_F[follower] += to_s.T @ d_F_s
+    if to_p is not None:
+        e.F[leader] -= to_p.T @ across.T @ F_s
+        e.d_F[leader] -= to_p.T @ across.T @ (d_F_s - ad_transposed(F_s) @ d_rel)
+
+
+def _pull(e: Evaluation, j: int) -> None:
+    """A free span of a cable: its length in the row of the cable, its tension on both frames."""
+    t, ends = e.program.span_tendon[j], e.program.span_frame[j]
+    row, tension = e.program.tendon_row[t], e.tension(t)
+    points, levers, slopes = [], [], []
+    for f, x in zip(ends, e.program.span_point[j]):
+        points.append(x if f < 0 else e.g[f, :3, :3] @ x + e.g[f, :3, 3])
+        levers.append(np.hstack([-hat(x), np.eye(3)]))  # body twist to velocity of the guide, in body axes
+        slopes.append(np.zeros((3, e.R.size)) if f < 0 else e.g[f, :3, :3] @ levers[-1] @ e.d_zeta[f])
+    length = np.linalg.norm(points[1] - points[0])
+    u = (points[1] - points[0]) / length
+    d_u = (np.eye(3) - np.outer(u, u)) @ (slopes[1] - slopes[0]) / length
+    if row >= 0:
+        e.R[e.coordinates + row] += length
+        e.matrix[e.coordinates + row] += u @ (slopes[1] - slopes[0])
+    for sign, f, lever in zip((-1.0, 1.0), ends, levers):
+        if f >= 0:
+            # in axes of the frame: Rᵀu, which also varies with the rotation of the frame
+            unit = e.g[f, :3, :3].T @ u
+            e.F[f] += sign * tension * lever.T @ unit
+            e.d_F[f] += sign * tension * lever.T @ (e.g[f, :3, :3].T @ d_u + hat(unit) @ e.d_zeta[f, :3])
+            if row >= 0:
+                e.d_F[f, :, e.coordinates + row] += sign * lever.T @ unit
+
+
+def _backward(e: Evaluation, chain: list[Link]) -> None:
+    """Wrenches from the tips to the base, projected on the motions of the joints."""
+    own = e.own
     for before, f, J, T, back, d_rel in reversed(chain):
         S = T @ J.gradient[0].T
-        R[offset:coordinates] += S.T @ F[f]
-        F[before] += back.T @ F[f]
-        if tangent:
+        e.R[own] += S.T @ e.F[f]
+        e.F[before] += back.T @ e.F[f]
+        if e.weights is not None:
             # ΔSᵀF: ∂_b S_a = ∂T[∂_bΨ] ∂_aΨ + T ∂_a∂_bΨ
             P = J.gradient[0]
-            through_T = np.einsum("r,crk,bc,ak->ab", F[f], dexp_gradient(J.psi[0]), P, P, optimize=True)
-            matrix[offset:coordinates] += S.T @ d_F[f]
-            matrix[offset:coordinates, offset:coordinates] += w[0] * (through_T + J.second @ (T.T @ F[f]))
+            through_T = np.einsum("r,crk,bc,ak->ab", e.F[f], dexp_gradient(J.psi[0]), P, P, optimize=True)
+            e.matrix[own] += S.T @ e.d_F[f]
+            e.matrix[own, own] += e.weights[0] * (through_T + J.second @ (T.T @ e.F[f]))
             # (3.50)
-            d_F[before] += back.T @ (d_F[f] - ad_transposed(F[f]) @ d_rel)
-    if offset:
-        R[:6] += F[0]
-        matrix[:6] += d_F[0]
-
-    _add_strain_loads(program, offset, q, multipliers, inputs, w, R, matrix)
-    _add_own_stresses(program, offset, q, inputs, w, R, matrix)
-    for k in offset + program.imposed[:, 0]:
-        R[k], matrix[k] = 0.0, 0.0
-        matrix[k, k] = w[2]
-    return R, matrix
-
-
-def _add_strain_loads(
-    program: Program,
-    offset: int,
-    q: Array,
-    multipliers: Array,
-    inputs: Array,
-    w: Array,
-    R: Array,
-    matrix: Array,
-) -> None:
-    """Elasticity, damping, muscles, and tendons at each quadrature point: Λ_act = T (D×u; u), u = c/|c|."""
-    n = program.component.size
-    own = slice(offset, offset + n)
-    K, D = laws_of(program)
-    beyond = q[0] - np.clip(q[0], program.stop[:, 0], program.stop[:, 1])
-    dry, speed = program.friction.T
-    R[own] += K @ (q[0] - program.spring_rest) + D @ q[1] + dry * np.tanh(q[1] / speed) + program.stop[:, 2] * beyond
-    matrix[own, own] += w[0] * K + w[1] * D
-    slope = w[1] * dry / speed / np.cosh(q[1] / speed) ** 2 + w[0] * program.stop[:, 2] * (beyond != 0)
-    matrix[own, own] += np.diag(slope)
-    R[own] += program.rotor * q[2]
-    matrix[own, own] += w[2] * np.diag(program.rotor)
-    R[own] += inputs[program.muscle_input] @ program.muscle_force
-    for t in range(program.tendon_input.size):
-        amount, row = inputs[program.tendon_input[t]], program.tendon_row[t]
-        tension = multipliers[row] if row >= 0 else program.tendon_factor[t] * amount
-        length, rate = 0.0, np.zeros(n)
-        low, high = program.tendon_reach[t, :2]
-        for g, ds, path in zip(range(low, high), program.tendon_weight[t], program.tendon_path[t], strict=False):
-            if ds == 0.0:
-                continue
-            B_Phi = _functions_at(program, g)
-            xi = program.point_rest[g] + B_Phi @ q[0]
-            at = (xi, path[:3], path[3:])
-            length += ds * float(stretch_of_tendon(*at))
-            rate += ds * pull_of_tendon(*at) @ B_Phi
-            matrix[own, own] += w[0] * tension * ds * B_Phi.T @ stiffening_of_tendon(*at) @ B_Phi
-        R[own] += tension * rate
-        if row >= 0:
-            k = offset + n + row
-            R[k] += length - program.tendon_length[t] + amount
-            matrix[own, k] += rate
-            matrix[k, own] += w[0] * rate
-
-
-def _functions_at(program: Program, point: int) -> Array:
-    """B Φ at a quadrature point, (6, n)."""
-    first = program.block[program.point_block[point], 0]
-    B_Phi = np.zeros((6, program.component.size))
-    for low, high, shift in program.point_bend[point].reshape(-1, 3):
-        k = np.arange(low, high)
-        B_Phi[program.component[first + k], first + k] = program.point_phi[point, k - shift]
-    return B_Phi
-
-
-def _add_own_stresses(
-    program: Program, offset: int, q: Array, inputs: Array, w: Array, R: Array, matrix: Array
-) -> None:
-    """Section laws and actuators of one's own: ∫ Φᵀ Bᵀ (Λ(x) - 𝓗 x) ds, x = ξ less the strain they count from."""
-    n = program.component.size
-    own = slice(offset, offset + n)
-    for t, (low, high) in enumerate(program.own_reach):
-        ask = _STRESS(int(program.own_address[t]))
-        amount = inputs[program.own_input[t]] if program.own_input[t] >= 0 else 0.0
-        parameters = program.own_parameters[program.own_first[t] :]
-        for r in range(low, high):
-            g, ds, H = program.own_point[r], program.own_weight[r], program.own_linear[r]
-            B_Phi = _functions_at(program, g)
-            x = program.point_rest[g] - program.own_origin[r] + B_Phi @ q[0]
-            stress, slope = np.zeros(6), np.zeros((6, 6))
-            ask(x.ctypes.data, program.own_s[r], amount, *(a.ctypes.data for a in (parameters, stress, slope)))
-            R[own] += ds * B_Phi.T @ (stress - H @ x)
-            matrix[own, own] += w[0] * ds * B_Phi.T @ (slope - H) @ B_Phi
+            e.d_F[before] += back.T @ (e.d_F[f] - ad_transposed(e.F[f]) @ d_rel)
+    if e.offset:
+        e.R[:6] += e.F[0]
+        e.matrix[:6] += e.d_F[0]

@@ -295,7 +295,7 @@ def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
     u, (given, _) = march.inputs(instants), march.given(instants)
     track = track_for(3, u.shape[1])._replace(inputs=u, given_base=given)
     table = scratch.table(calls_of("conserving", False), track, words_of(passage))
-    it, scratch.march.at[ROW], scratch.iteration.control[STEP] = scratch.iteration, 2, h
+    it, scratch.trial.at[ROW], scratch.iteration.control[STEP] = scratch.iteration, 2, h
     own = address("tree.evaluate.evaluate_residual")
     load("march.step_residual.start_step").call(own, kernels.robot, table, h, march.base, march.q, *u)
 
@@ -305,7 +305,7 @@ def test_the_matrix_is_the_variation_of_the_residual(make) -> None:
         return passage.residual.copy()
 
     rng = np.random.default_rng(0)
-    unit = np.concatenate([scratch.march.scale, np.full(kernels.rows, 1e-2)])
+    unit = np.concatenate([scratch.trial.scale, np.full(kernels.rows, 1e-2)])
     x = 0.05 * unit * rng.normal(size=unit.size)
     residual(x)
     assert load("march.conserving.tangent_of_motion").call(kernels.robot, table) > 0.0

@@ -78,7 +78,7 @@ def increment(
     u = march.inputs(2.0 * h + h * np.array([0.0, 0.5, 1.0]))
     track = track_for(3, u.shape[1])._replace(inputs=u, given_base=march.given(np.zeros(3))[0])
     table = scratch.table(calls_of("conserving", along), track, words_of(passage))
-    it, scratch.march.at[ROW], scratch.iteration.control[STEP] = scratch.iteration, 2, h
+    it, scratch.trial.at[ROW], scratch.iteration.control[STEP] = scratch.iteration, 2, h
     own = address("tree.evaluate.evaluate_residual")
     load("march.step_residual.start_step").call(own, kernels.robot, table, h, march.base, march.q, *u)
     it.x[0] = 0.02 * unit

@@ -26,9 +26,9 @@ from elver.kernels.march.memory import (
     Iteration,
     Scratch,
     iteration_for,
-    march_for,
     place_for,
     track_for,
+    trial_for,
 )
 from elver.kernels.march.newton import newton
 
@@ -46,7 +46,7 @@ class Problem:
         it.control[[TOLERANCE, MOST, LONGEST, STEP, UNIT]] = 1e-12, 25, 10.0, 0.1, 1.0
         for name, value in control.items():
             it.control[{"by_residual": BY_RESIDUAL, "longest": LONGEST, "patience": PATIENCE}[name]] = value
-        self.scratch = Scratch(it, march_for(n, n, 0, np.ones(n), it.x), place_for(n, 0))
+        self.scratch = Scratch(it, trial_for(n, n, 0, np.ones(n), it.x), place_for(n, 0))
         self.matrix = np.eye(n)
 
     @property
@@ -57,7 +57,7 @@ class Problem:
     def solve(self) -> int:
         """Newton with this problem."""
         calls = Calls(0, 0, 0, 0, 0, 0, 0, self._residual, self._tangent, self._increment)
-        return as_python(newton)(None, (calls, self.it, self.scratch.march, self.scratch.place, track_for(1, 0)))
+        return as_python(newton)(None, (calls, self.it, self.scratch.trial, self.scratch.place, track_for(1, 0)))
 
     def _residual(self, *_: object) -> float:
         self.residuals += 1

@@ -195,7 +195,7 @@ def test_numbers_and_named_tuples_of_another_kind_are_refused() -> None:
     with pytest.raises(TypeError):
         entry.evaluate_residual(kernels.robot, a.base, a.twist, a.q, a.multipliers, u, 3.0)
     sweep = kernels.sweep
-    for wrong in (tuple(sweep)[:-1], sweep._replace(inertia=sweep.inertia[0]), None, kernels.scratch().march):
+    for wrong in (tuple(sweep)[:-1], sweep._replace(inertia=sweep.inertia[0]), None, kernels.scratch().trial):
         with pytest.raises(TypeError):
             entry.accelerations(kernels.robot, wrong, a.base, a.twist, a.q, a.multipliers, u)
     assert entry.accelerations(kernels.robot, sweep, a.base, a.twist, a.q, a.multipliers, u)

@@ -35,9 +35,9 @@ from elver.kernels.march.memory import (
     Scratch,
     Track,
     iteration_for,
-    march_for,
     place_for,
     track_for,
+    trial_for,
 )
 from elver.kernels.march.passage import Passage, words_of
 from elver.kernels.tree.articulated import Sweep, sweep_for
@@ -323,8 +323,8 @@ class Core:
         it = iteration_for(unknowns, max(stages, 1), residual, self.table if along_tree else None)
         if stages == 0 or along_tree:  # else matrices of stages go into a larger one
             it = it._replace(matrix=w.matrix, pivots=w.pivots)
-        march = march_for(self.coordinates, self.n, self.rows, self.assembly.scale, it.x)
-        return Scratch(it, march, place_for(self.n, self.rows))
+        trial = trial_for(self.coordinates, self.n, self.rows, self.assembly.scale, it.x)
+        return Scratch(it, trial, place_for(self.n, self.rows))
 
     @property
     def kept(self) -> tuple[NDArray[Any], ...]:
@@ -394,7 +394,7 @@ class Core:
     ) -> int:
         """:meth:`solve` as plain Python, with residual, frames and matrix that call back; never along the tree."""
         solver, calls = entry.solver_in_python(scheme, *of_robot)
-        views = calls, scratch.iteration, scratch.march, scratch.place, track
+        views = calls, scratch.iteration, scratch.trial, scratch.place, track
         return int(solver(InPython((self.program, self.work), self.robot), views, *more))
 
 

@@ -127,7 +127,7 @@ class FeedbackCore(Core):
         """Runge-Kutta steps, in Python."""
         run, accelerations = entry.as_python(explicit.march_explicit), entry.as_python(articulated.accelerations)
         calls = Calls(self.fill_residual, 0, 0, 0, 0)
-        views = calls, scratch.iteration, scratch.march, scratch.place, track
+        views = calls, scratch.iteration, scratch.trial, scratch.place, track
         robot = InPython((self.program, self.work), self.robot)
         return int(run(accelerations, robot, views, self.sweep, stages))
 

@@ -66,7 +66,7 @@ class FeedbackSteps:
             settle=self._settle, start_step=entry.as_python(step_residual.start_step),
         )  # fmt: skip
         own, words = self.scratch, words_of(self.passage)
-        views = calls, own.iteration, own.march, own.place, self.track, self.passage
+        views = calls, own.iteration, own.trial, own.place, self.track, self.passage
         solver = InPython(views, own.table(entry.calls_of("conserving", False), self.track, words))
         return int(solve(self.robot, solver, *records))
 
@@ -155,7 +155,7 @@ class FeedbackSteps:
 
     def _tangent_of_motion(self, robot: Any, solver: Any) -> float:
         """Factors of Newton's matrix; what wrenches at the start vary by with the end is added to it."""
-        it, m, place = self.scratch.iteration, self.scratch.march, self.scratch.place
+        it, m, place = self.scratch.iteration, self.scratch.trial, self.scratch.place
         own = self._frames, self._matrix, self._columns, robot, solver, place.scheme[0, 1], it.control[STEP], place.q
         entry.as_python(step_tangent.matrix_of_step)(*own, it.x[0, m.total.size :])
         kernels, passage = self.kernels, self.passage

@@ -23,8 +23,8 @@ from elver.kernels.build.tables import Unpacker, table_of
 
 __all__ = [
     "BY_RESIDUAL", "CONTRACTION", "IN_FRONT", "JETS", "LONGEST", "MATRIX_STEP", "MOST", "PATIENCE", "ROW", "STAGE",
-    "STAGES_STEP", "STEP", "TOLERANCE", "UNIT", "Iteration", "March", "Place", "Scratch", "Track", "follow", "is_far",
-    "iteration_for", "march_for", "place_for", "record", "solver_types", "track_for", "unpack_solver",
+    "STAGES_STEP", "STEP", "TOLERANCE", "UNIT", "Iteration", "Trial", "Place", "Scratch", "Track", "follow", "is_far",
+    "iteration_for", "trial_for", "place_for", "record", "solver_types", "track_for", "unpack_solver",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ _ASIDE = 0.3  # of the unit of a coordinate: rad in a joint, or of bending over 
 TOLERANCE, MOST, LONGEST, PATIENCE, BY_RESIDUAL, STEP, UNIT = range(7)
 # Places in Iteration.memory
 CONTRACTION, MATRIX_STEP, STAGES_STEP, IN_FRONT = range(4)
-# Places in March.at
+# Places in Trial.at
 ROW, STAGE, JETS = range(3)
 
 
@@ -57,7 +57,7 @@ class Iteration(NamedTuple):
     history: Floats  # (most iterations,) norms of the residual, of Newton that ends by it
 
 
-class March(NamedTuple):
+class Trial(NamedTuple):
     """Scratch arrays of a scheme."""
 
     at: Ints  # (3,) row of the inputs, stage, and number of rates (1 at rest, 3 in motion) at which to evaluate
@@ -104,14 +104,14 @@ class Track(NamedTuple):
 class Scratch:
     """Views of one solver but those of its track, with their words of the table."""
 
-    def __init__(self, iteration: Iteration, march: March, place: Place) -> None:
-        self.iteration, self.march, self.place = iteration, march, place
+    def __init__(self, iteration: Iteration, trial: Trial, place: Place) -> None:
+        self.iteration, self.trial, self.place = iteration, trial, place
         self._last: tuple[Calls, Track, NDArray[np.int64]] | None = None
 
     @cached_property
     def words(self) -> NDArray[np.int64]:
         """Addresses and shapes."""
-        return table_of(solver_types()[1:4], self.iteration, self.march, self.place)
+        return table_of(solver_types()[1:4], self.iteration, self.trial, self.place)
 
     def __getstate__(self) -> dict[str, Any]:
         """The views: addresses mean nothing elsewhere."""
@@ -138,18 +138,18 @@ class Scratch:
     def take_over(self, other: Scratch) -> None:
         """Values of another scratch of the same solver in the same place, but for the table of its front."""
         front = self.iteration.front.copy()
-        for own, value in zip((*self.iteration, *self.march), (*other.iteration, *other.march), strict=True):
+        for own, value in zip((*self.iteration, *self.trial), (*other.iteration, *other.trial), strict=True):
             own[...] = value
         self.iteration.front[...] = front
 
 
-def march_for(coordinates: int, n: int, rows: int, scale: Floats, x: Floats | None = None) -> March:
+def trial_for(coordinates: int, n: int, rows: int, scale: Floats, x: Floats | None = None) -> Trial:
     """Scratch arrays for ``coordinates`` unknowns (base and strains), of which ``n`` strains, and ``rows``.
 
     ``x`` is the iterate.
     """
     x = np.zeros((1, coordinates + rows)) if x is None else x
-    return March(
+    return Trial(
         at=np.array([0, 0, 3]),
         q=np.zeros((3, n)),
         base=np.zeros((4, 3)),
@@ -205,12 +205,12 @@ def track_for(instants: int, inputs: int, times: int = 0, n: int = 0, rows: int 
 @cache
 def solver_types() -> tuple[Record, ...]:
     """Kinds of the views of a solver."""
-    views = iteration_for(1, 1), march_for(1, 1, 0, np.ones(1)), place_for(1, 0), track_for(0, 0)
+    views = iteration_for(1, 1), trial_for(1, 1, 0, np.ones(1)), place_for(1, 0), track_for(0, 0)
     return (CALLS, *map(record_of, views))
 
 
 unpack_solver = Unpacker(solver_types, parts=(0, 1, 2, 3, 4))
-"""(calls, iteration, march, place, track) of a solver, in compiled code."""
+"""(calls, iteration, trial, place, track) of a solver, in compiled code."""
 
 
 @kernel

@@ -163,7 +163,7 @@ def words_of(passage: Passage) -> NDArray[np.int64]:
 
 
 unpack_step = Unpacker(_step_types, parts=(2, 5))
-"""(March, Passage) of a solver that has both, in compiled code."""
+"""(Trial, Passage) of a solver that has both, in compiled code."""
 
 
 @kernel

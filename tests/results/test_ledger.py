@@ -238,3 +238,18 @@ def test_a_robot_at_rest_raises_no_alarm() -> None:
     for method in METHODS.values():
         run = ev.simulate(system, bent, 1.0, 2e-2, method, inputs)
         assert run.attrs["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("method", "cause"),
+    [(ev.Conserving(), None), (ev.Conserving(rho_inf=0.8), "rho_inf = 0.8 damps"), (ev.Newmark(), "to order 2")],
+)
+def test_a_run_says_why_its_books_do_not_close(method, cause):
+    rod = ev.Rod(0.3, ev.Circle(0.004), ev.Material(young=1e7, poisson=0.4, density=1000.0), ev.Legendre.planar(3))
+    system = ev.System(ev.Mechanism.clamped(rod), loads=[ev.Gravity((0.0, -9.81, 0.0))])
+    run = ev.simulate(system, duration=0.1, step=2e-3, method=method)
+    assert (abs(run.attrs["energy_error"]) > 1e-8) == (cause is not None)
+    if cause is None:
+        assert "energy_error_cause" not in run.attrs
+    else:
+        assert cause in run.attrs["energy_error_cause"]

@@ -70,6 +70,13 @@ class Conserving(Method):
         return np.array([self.damping])
 
     @property
+    def energy_cause(self) -> str:
+        """At rho_inf = 1 only what a step brings in beyond what velocities give back behind it."""
+        if self.rho_inf < 1.0:
+            return f"rho_inf = {self.rho_inf:g} damps vibration that the steps do not resolve"
+        return "single steps bring in more than velocities give back at once (2 % of them); later steps give it back"
+
+    @property
     def remedy(self) -> str:
         """It brings in no energy but that of motion that the steps do not resolve."""
         if self.rho_inf < 1.0:

@@ -66,6 +66,11 @@ class Method:
         return self.order
 
     @property
+    def energy_cause(self) -> str:
+        """Why the books of a run do not close to rounding."""
+        return f"the rule balances energy to order {self.order} in the step only"
+
+    @property
     def remedy(self) -> str:
         """What helps, beside a smaller step, against energy from nowhere."""
         return "Conserving() or GaussLegendre4()"

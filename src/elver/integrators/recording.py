@@ -37,6 +37,7 @@ _WRITE_SECONDS = 0.2  # at least, between two pieces of a file,
 _WRITE_SHARE = 10.0  # and so many times what the last one took;
 _WRITE_FIRST = 5.0  # so many times as long until the first, which costs more than a short run: that one is written once
 _QUATERNION = {"units": "1", "long_name": "world from section, scalar first"}
+_ROUNDING = 1e-8  # part of the energy in play below which its books are closed
 _KEPT = ("time", "q", "base", "twist", "multipliers", "inputs", "iterations")
 
 
@@ -152,7 +153,10 @@ class Recorder:
 
     def finish(self, status: str) -> xr.Dataset:
         """The whole run with its last state; its status goes to the file, ``trouble`` says if that was not to be."""
-        about = self.ledger.verdict().attributes
+        verdict = self.ledger.verdict()
+        about = verdict.attributes
+        if abs(verdict.error) > _ROUNDING:
+            about["energy_error_cause"] = self.method.energy_cause
         if self.march.shortened:
             about["shortened_steps"] = self.march.shortened
         self.attributes |= about

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 __all__ = ["energy_line", "is_complete", "is_run", "percent"]
 
+_WORTH_A_WORD = 1e-4  # part of the energy in play from which a person is told why it was gained or lost
+
 
 def is_run(value: Any) -> TypeGuard[xr.Dataset]:
     """True for a dataset; where xarray was not imported, nothing is one."""
@@ -31,7 +33,9 @@ def energy_line(run: xr.Dataset) -> str:
     for name, label in (("work", "work"), ("dissipated", "dissipated")):
         amount = float(run[f"energy/{name}"][-1])
         text += f", {label} {amount:.3g} J" if amount else ""
-    return f"{text}, {'gained' if error > 0.0 else 'lost'} by the method at most {percent(error)}"
+    text += f", {'gained' if error > 0.0 else 'lost'} by the method at most {percent(error)}"
+    cause = run.attrs.get("energy_error_cause", "")
+    return f"{text} ({cause})" if cause and abs(error) >= _WORTH_A_WORD else text
 
 
 def percent(part: float) -> str:

@@ -28,20 +28,25 @@ def pull_of_tendon(path, strain):
 def add_stiffening(part, path, pull, slope):
     """Upper half of slope += part (W Wᵀ - pull pullᵀ), W = [D̂; 1]: of T |c| with the strain for part = T/|c|."""
     x, y, z = path[0], path[1], path[2]
-    slope[0, 0] += part * (y * y + z * z)
-    slope[1, 1] += part * (z * z + x * x)
-    slope[2, 2] += part * (x * x + y * y)
-    slope[0, 1] -= part * x * y
-    slope[0, 2] -= part * x * z
-    slope[1, 2] -= part * y * z
-    slope[0, 4] -= part * z
-    slope[0, 5] += part * y
-    slope[1, 3] += part * z
-    slope[1, 5] -= part * x
-    slope[2, 3] -= part * y
-    slope[2, 4] += part * x
-    for k in range(3, 6):
-        slope[k, k] += part
-    for a in range(6):
-        for b in range(a, 6):
-            slope[a, b] -= part * pull[a] * pull[b]
+    a, b, c, u, v, w = pull
+    slope[0, 0] += part * (y * y + z * z - a * a)
+    slope[1, 1] += part * (z * z + x * x - b * b)
+    slope[2, 2] += part * (x * x + y * y - c * c)
+    slope[0, 1] -= part * (x * y + a * b)
+    slope[0, 2] -= part * (x * z + a * c)
+    slope[1, 2] -= part * (y * z + b * c)
+    slope[0, 3] -= part * a * u
+    slope[1, 4] -= part * b * v
+    slope[2, 5] -= part * c * w
+    slope[0, 4] -= part * (z + a * v)
+    slope[0, 5] += part * (y - a * w)
+    slope[1, 3] += part * (z - b * u)
+    slope[1, 5] -= part * (x + b * w)
+    slope[2, 3] -= part * (y + c * u)
+    slope[2, 4] += part * (x - c * v)
+    slope[3, 3] += part * (1.0 - u * u)
+    slope[4, 4] += part * (1.0 - v * v)
+    slope[5, 5] += part * (1.0 - w * w)
+    slope[3, 4] -= part * u * v
+    slope[3, 5] -= part * u * w
+    slope[4, 5] -= part * v * w

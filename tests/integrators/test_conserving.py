@@ -349,3 +349,21 @@ def test_what_it_does_not_know_is_said() -> None:
             KEEPS.check(system)
     with pytest.raises(ev.BadInput, match=r"rho_inf = 0\.2"):
         ev.Conserving(rho_inf=0.2)
+
+
+@pytest.mark.filterwarnings("ignore:redundant")  # the plane of the loop is said twice
+def test_rest_is_not_taken_in_parts():
+    """The energy that rounding moves at rest is no motion that a step could bring too much into."""
+    steel = ev.Material(young=210e9, shear=80e9, density=7800.0)
+    sides = [ev.Rod(1.0, ev.Circle(1e-3), steel, ev.Legendre.planar(3), name=side) for side in ("left", "right")]
+    hinges = [
+        ev.Revolute(("world", (x, 0, 0)), (rod, "base"), start=np.pi / 2, name=f"{rod.name}-hinge")
+        for x, rod in zip((-0.2, 0.2), sides)
+    ]
+    apex = ev.Revolute((sides[0], "tip"), (sides[1], "tip"), name="apex")
+    system = ev.System(ev.Mechanism([*hinges, apex]), [ev.Motor(hinge, name=f"{hinge.name}-motor") for hinge in hinges])
+    torques = {"left-hinge-motor": 0.0, "right-hinge-motor": 0.0}
+    still = ev.equilibrium(system, torques)
+    run = ev.simulate(system, still, 1.0, 5e-3, ev.Conserving(), torques)
+    assert run["energy/kinetic"].values.max() < 1e-18
+    assert "shortened_steps" not in run.attrs

@@ -26,6 +26,9 @@ Array = NDArray[np.float64]
 # Of the largest inertia, in units of the coordinates: what rates without any weigh where velocities are put back, and
 # what counts as none.
 _LIGHT, _SINGULAR = 1e-8, 1e-13
+# Of the scale of energy, EI/L or a weight lifted: what rounding moves in a robot at rest, with much room (amplitudes are
+# some 1e-12 of it, energies go with the square). What steps owe is measured with no less.
+_AT_REST = 1e-15
 # Pivot of the elimination along the tree from which no motion is without inertia.
 _CLEAR = 1e-10
 
@@ -34,8 +37,10 @@ def passage_of(kernels: Core, mass_front: NDArray[np.int64] | None = None) -> Pa
     """Arrays of conserving steps; with the table of a front those that go along the tree."""
     if mass_front is None:
         kernels.make_room()
-    inputs = kernels.system.input_size
-    return passage_for(kernels.program, kernels.rows, inputs, light_of(kernels), floating_of(kernels), mass_front)
+    inputs, floating = kernels.system.input_size, floating_of(kernels)
+    passage = passage_for(kernels.program, kernels.rows, inputs, light_of(kernels), floating, mass_front)
+    passage.most[0] = _AT_REST * kernels.assembly.energy
+    return passage
 
 
 def light_of(kernels: Core) -> Array:

@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 # Of the largest inertia, in units of the coordinates: what rates without any weigh where velocities are put back, and
 # what counts as none.
 _LIGHT, _SINGULAR = 1e-8, 1e-13
-# Of the scale of energy, EI/L or a weight lifted: what rounding moves in a robot at rest, with much room (amplitudes are
-# some 1e-12 of it, energies go with the square). What steps owe is measured with no less.
+# Of the scale of energy, EI/L or a weight lifted: what rounding moves in a robot at rest, with much room (amplitudes
+# are some 1e-12 of it, energies go with the square). What steps owe is measured with no less.
 _AT_REST = 1e-15
 # Pivot of the elimination along the tree from which no motion is without inertia.
 _CLEAR = 1e-10

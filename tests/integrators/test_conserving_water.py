@@ -114,3 +114,12 @@ def test_a_step_that_would_bring_energy_in_is_taken_in_parts(young: float) -> No
     assert run.attrs["shortened_steps"] > 0
     assert run.attrs["divided_steps"] == 0
     assert np.max(np.abs(run["energy/numerical"])) < 1e-8 * run.attrs["energy_in_play"]
+
+
+@pytest.mark.parametrize("water", [ev.Lighthill, ev.Morison])
+def test_order_four_is_refused_in_water(water):
+    """Its steps back in time would take energy from drag and wake."""
+    rod = ev.Rod(1.0, ev.Circle(0.05), ev.Material(1e7, poisson=0.4, density=1000.0), ev.Legendre.planar(3), name="eel")
+    system = ev.System(ev.Mechanism.free(rod), loads=[water([rod])])
+    with pytest.raises(ev.BadInput, match=r"order=4\) steps back in time, where water brings energy in"):
+        ev.simulate(system, duration=0.1, step=0.01, method=ev.Conserving(order=4))

@@ -142,4 +142,6 @@ def _what_dissipates(system: System) -> str:
         return "damping"
     if np.any(p.friction[:, 0]) or p.slide_frame.size:
         return "friction"
+    if p.strip_frame.size:
+        return "water"
     return "feedback" if system.feedback else ""

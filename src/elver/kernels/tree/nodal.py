@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from elver.kernels.algebra import times
 from elver.kernels.build.cache import inner
 from elver.kernels.build.tables import unpack
 from elver.kernels.tree.recursion import has_inertia
@@ -72,14 +73,7 @@ def _momentum(M, u):
             M[2, 0] * a + M[2, 1] * b + M[2, 2] * c - square * c + along * c2,
             m * x, m * y, m * z,
         )  # fmt: skip
-    return (
-        M[0, 0] * a + M[0, 1] * b + M[0, 2] * c + M[0, 3] * x + M[0, 4] * y + M[0, 5] * z,
-        M[1, 0] * a + M[1, 1] * b + M[1, 2] * c + M[1, 3] * x + M[1, 4] * y + M[1, 5] * z,
-        M[2, 0] * a + M[2, 1] * b + M[2, 2] * c + M[2, 3] * x + M[2, 4] * y + M[2, 5] * z,
-        M[3, 0] * a + M[3, 1] * b + M[3, 2] * c + M[3, 3] * x + M[3, 4] * y + M[3, 5] * z,
-        M[4, 0] * a + M[4, 1] * b + M[4, 2] * c + M[4, 3] * x + M[4, 4] * y + M[4, 5] * z,
-        M[5, 0] * a + M[5, 1] * b + M[5, 2] * c + M[5, 3] * x + M[5, 4] * y + M[5, 5] * z,
-    )
+    return times(M, u)
 
 
 @inner("UniTuple(f8, 3)(f8[:,::1], f8, f8, f8)")
@@ -223,7 +217,7 @@ def nodal_tangent(robot):
         _slope(robot, f)
         x, y, z = _place(p.inertia[f], work.pose[f])
         for k in range(6):
-            u, g = _unit(k, x, y, z), _times(t, _unit(k, x, y, z))
+            u, g = _unit(k, x, y, z), times(t, _unit(k, x, y, z))
             f0, f1, f2 = _cross(w[3], w[4], w[5], u[0], u[1], u[2])
             f0, f1, f2 = f0 + g[3], f1 + g[4], f2 + g[5]
             c0, c1, c2 = _cross(w[0], w[1], w[2], u[0], u[1], u[2])
@@ -242,7 +236,7 @@ def slope_between(M, start, pose, slope, out):
     x, y, z = _place(M, pose)
     x0, y0, z0 = _place(M, start)
     for k in range(6):
-        g = _times(slope, _unit(k, x, y, z))
+        g = times(slope, _unit(k, x, y, z))
         r0, r1, r2 = _cross(x0, y0, z0, g[3], g[4], g[5])
         out[0, k] += g[0] + r0
         out[1, k] += g[1] + r1
@@ -268,20 +262,6 @@ def _unit(k, x, y, z):
     return (
         a, b, c, r0 + (1.0 if k == 3 else 0.0), r1 + (1.0 if k == 4 else 0.0), r2 + (1.0 if k == 5 else 0.0)
     )  # fmt: skip
-
-
-@inner
-def _times(A, u):
-    """A u."""
-    a, b, c, x, y, z = u
-    return (
-        A[0, 0] * a + A[0, 1] * b + A[0, 2] * c + A[0, 3] * x + A[0, 4] * y + A[0, 5] * z,
-        A[1, 0] * a + A[1, 1] * b + A[1, 2] * c + A[1, 3] * x + A[1, 4] * y + A[1, 5] * z,
-        A[2, 0] * a + A[2, 1] * b + A[2, 2] * c + A[2, 3] * x + A[2, 4] * y + A[2, 5] * z,
-        A[3, 0] * a + A[3, 1] * b + A[3, 2] * c + A[3, 3] * x + A[3, 4] * y + A[3, 5] * z,
-        A[4, 0] * a + A[4, 1] * b + A[4, 2] * c + A[4, 3] * x + A[4, 4] * y + A[4, 5] * z,
-        A[5, 0] * a + A[5, 1] * b + A[5, 2] * c + A[5, 3] * x + A[5, 4] * y + A[5, 5] * z,
-    )
 
 
 @inner
